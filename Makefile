@@ -1,0 +1,44 @@
+# Two commands do everything: `make reanalyze` (the main job) and `make test`.
+OUT ?= out
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready-runtime
+TEST_READY := $(VENV)/.ready-test
+
+.PHONY: reanalyze test test-slow lint types wheel benchmarks clean
+
+reanalyze: $(READY)
+	@for study in sp2 gx10; do \
+		$(BIN)/draftdepth reanalyze $$study --out-dir "$(OUT)/$$study" || exit $$?; \
+	done
+	@echo "all results lie in $(OUT)/"
+
+test: $(TEST_READY)
+	@$(BIN)/python -m pytest
+
+test-slow: $(TEST_READY)
+	@start=$$(date +%s); $(BIN)/python -m pytest -m slow; status=$$?; \
+	echo "slow statistics took $$(( $$(date +%s) - start )) s"; exit $$status
+
+lint: $(TEST_READY)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(TEST_READY)
+	@$(BIN)/mypy
+
+wheel: $(TEST_READY)
+	@$(BIN)/python .ci/check_wheel.py
+
+benchmarks: $(TEST_READY)
+	@$(BIN)/python benchmarks/screen.py
+
+$(READY): constraints.txt pyproject.toml .ci/setup
+	@sh .ci/setup "$(VENV)" "."
+	@touch $@
+
+$(TEST_READY): $(READY)
+	@sh .ci/setup "$(VENV)" ".[test]"
+	@touch $@
+
+clean:
+	@rm -rf "$(VENV)" "$(OUT)"

@@ -1,0 +1,1 @@
+"""Analysis floor: equations, screen, bounds and what is computed from them."""

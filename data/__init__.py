@@ -1,0 +1,1 @@
+"""Ground floor: records, studies, words and errors; imports nothing above itself."""

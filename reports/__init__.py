@@ -1,0 +1,1 @@
+"""Top floor: numbers to words, tables and the command line."""

@@ -1,0 +1,94 @@
+"""The command line: words in, one call, words out. Heavy rooms are imported where they are called."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..data.errors import DraftdepthError
+
+STUDY = click.argument("study")
+OUT_DIR = click.option(
+    "--out-dir", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where the results are written."
+)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def _roots(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that say where a study's records lie, when not inside the study."""
+    folder = click.Path(path_type=Path, exists=True, file_okay=False)
+    command = click.option(
+        "--coordinator-results-root", "coordinator", type=folder, help="Folder in place of the coordinator's records."
+    )(command)
+    return click.option("--results-root", "results", type=folder, help="Folder in place of the study's records.")(
+        command
+    )
+
+
+class _Group(click.Group):
+    """Turns our errors into one line on stderr and their exit code; any other error keeps its trace."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except DraftdepthError as error:
+            click.echo(f"draftdepth: {_one_line(str(error))}", err=True)
+            ctx.exit(error.exit_code)
+
+
+def _one_line(text: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="draftdepth")
+def main() -> None:
+    """How deep a draft model should speculate, and how sure one may be."""
+
+
+def _given(results: Path | None, coordinator: Path | None) -> dict[str, Path]:
+    return {key: path for key, path in (("results", results), ("coordinator", coordinator)) if path is not None}
+
+
+@main.command()
+@STUDY
+@_roots
+@OUT_DIR
+@AS_JSON
+def screen(study: str, results: Path | None, coordinator: Path | None, out_dir: Path, as_json: bool) -> None:
+    """Screen STUDY (an embedded study's name, a folder, or a study.toml): rates, gains, envelopes and bounds."""
+    from .run_screen import screen_study
+
+    click.echo(screen_study(study, _given(results, coordinator), out_dir, as_json), nl=False)
+
+
+@main.command()
+@STUDY
+@_roots
+@OUT_DIR
+@AS_JSON
+def reanalyze(study: str, results: Path | None, coordinator: Path | None, out_dir: Path, as_json: bool) -> None:
+    """Do the main job on STUDY: its screen with tables."""
+    from .run_screen import screen_study
+
+    click.echo(screen_study(study, _given(results, coordinator), out_dir, as_json), nl=False)
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path())
+@click.option("--max-depth", type=click.IntRange(1, 64), help="The deepest position of the trained block.")
+@_roots
+@AS_JSON
+def check(
+    paths: tuple[str, ...], max_depth: int | None, results: Path | None, coordinator: Path | None, as_json: bool
+) -> None:
+    """Check record files and studies: say everything that is wrong with them, change nothing."""
+    from .run_check import check_paths
+
+    text, good = check_paths(paths, max_depth, _given(results, coordinator), as_json)
+    click.echo(text, nl=False)
+    if not good:
+        sys.exit(2)

@@ -1,0 +1,18 @@
+"""Markdown tables whose cells cannot break out of them."""
+
+import re
+from collections.abc import Sequence
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
+
+
+def escaped(text: str) -> str:
+    """Take text of an input literally: no markup, no HTML, no control codes."""
+    visible = "".join(char if char.isprintable() else "\ufffd" for char in text)
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};" if match[1] in "<>&|" else f"\\{match[1]}", visible)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are escaped already; the first column is text, the others stand to the right."""
+    rule = [":--", *["--:"] * (len(head) - 1)]
+    return "".join("| " + " | ".join(row) + " |\n" for row in [list(head), rule, *rows])

@@ -1,0 +1,43 @@
+"""Results are written whole or not at all: to a temporary sibling first, then renamed."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..data.errors import InputError
+
+
+def write_whole(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write text files into a folder, each replaced in one step.
+
+    All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
+    the old files.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be made or written.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=f".{name}.", delete=False) as stream:
+                waiting.append((Path(stream.name), folder / name))
+                stream.write(text.encode("utf-8"))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(stream.name, 0o644)
+        while waiting:
+            temporary, target = waiting[0]
+            os.replace(temporary, target)
+            waiting.pop(0)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: {error.strerror or 'cannot be written'}; a folder that can be written would do"
+        ) from error
+    finally:
+        for temporary, _ in waiting:
+            temporary.unlink(missing_ok=True)
+    return [folder / name for name in texts]
