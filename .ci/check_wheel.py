@@ -37,7 +37,11 @@ def main() -> int:
         subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
         (wheel,) = Path(folder).glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
-    wanted = {"draftdepth/py.typed", "draftdepth/data/studies/sp2/study.toml", "draftdepth/data/studies/gx10/study.toml"}
+    wanted = {
+        "draftdepth/py.typed",
+        "draftdepth/data/studies/sp2/study.toml",
+        "draftdepth/data/studies/gx10/study.toml",
+    }
     bad, missing = strangers(names), sorted(wanted - set(names))
     for name in bad:
         print(f"{name} has no place in the wheel")

@@ -1,0 +1,1 @@
+"""Tests, each of which must be able to fail."""
