@@ -21,9 +21,8 @@ def tokens_per_round(batch: Quantity, survival_sum: Quantity) -> Quantity:
 
 def survival_sums(survival: xr.DataArray, position: str, depth: str) -> xr.DataArray:
     """S_1 + ... + S_d for the depths 0..K, from prefix survivals at the positions 1..K (a share each)."""
-    sums = survival.cumsum(position).rename({position: depth})
-    none = xr.zeros_like(sums.isel({depth: [0]})).assign_coords({depth: [0]})
-    return xr.concat([none, sums.assign_coords({depth: survival[position].values})], dim=depth)
+    sums = survival.rename({position: depth}).cumsum(depth)
+    return sums.pad({depth: (1, 0)}, constant_values=0.0).assign_coords({depth: range(survival.sizes[position] + 1)})
 
 
 def exposed_ms(remote_ms: Quantity, overlap: Quantity, overhead_ms: Quantity) -> Quantity:

@@ -92,3 +92,39 @@ def check(
     click.echo(text, nl=False)
     if not good:
         sys.exit(2)
+
+
+def _list_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from .run_convert import list_formats
+
+        click.echo(list_formats(), nl=False)
+        ctx.exit()
+
+
+@main.command()
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_formats, help="List the formats.")
+@click.argument("format_name", metavar="FORMAT")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", "target", type=click.Path(path_type=Path), required=True, help="The run-record file.")
+@click.option("--suite", required=True, help="The suite: one prompt set on one target.")
+@click.option("--worker", required=True, help="The hardware group.")
+@click.option("--cell", help="Name of the one cell; a reader may name cells by batch.")
+@click.option("--batch", type=int, help="Requests that decode together, where the source does not say.")
+@click.option("--context-tokens", type=int, help="Nominal context; 0 for short prompts; unknown if left out.")
+@click.option("--policy-kind", type=click.Choice(["dynamic", "fixed"]), help="The policy of the runs.")
+@click.option("--policy-depth", type=int, help="Its cap or depth.")
+@click.option("--confidence-threshold", type=float, help="The verifier's threshold; it makes the policy dynamic.")
+@click.option("--draft-tokens-are-verified", is_flag=True, help="Nothing is truncated after drafting.")
+@click.option("--run-prefix", default="", help="Stands before each run's name.")
+@click.option("--start", help="Name of the server start that the runs share.")
+@click.option("--select", help="The one part of a source that is meant, such as a prompt's name.")
+def convert(format_name: str, paths: tuple[Path, ...], target: Path, **options: Any) -> None:
+    """Convert engine output of FORMAT at PATHS into run records."""
+    from ..data.readers import ReaderOptions
+    from .run_convert import convert_files
+
+    said, told = convert_files(format_name, paths, ReaderOptions(**options), target)
+    for line in told:
+        click.echo(_one_line(line), err=True)
+    click.echo(said, nl=False)
