@@ -178,7 +178,8 @@ def _central(study: Study, cells: xr.Dataset, times: xr.Dataset) -> xr.DataArray
     return round_at(cells, central).transpose(CELL, DEPTH)
 
 
-def _at_cap(values: xr.DataArray, cap: xr.DataArray) -> xr.DataArray:
+def at_cap(values: xr.DataArray, cap: xr.DataArray) -> xr.DataArray:
+    """Each cell's value at its nominal cap."""
     return values.sel({DEPTH: cap}).drop_vars(DEPTH)
 
 
@@ -230,7 +231,7 @@ def screen(study: Study, runs: xr.Dataset) -> xr.Dataset:
     rates = equations.rate(tokens, central)
     extreme = _token_extremes(kept, cells["cap"])
     batch, cap = cells["batch"], cells["cap"]
-    relative = _at_cap(rounds, cap) / rounds
+    relative = at_cap(rounds, cap) / rounds
     bounds = cell_bounds(kept.runs, kept.group, kept.cells)
     token_bound = equations.tokens_per_round(batch, bounds["survival_sum_bound"])
     figures = {
@@ -240,7 +241,7 @@ def screen(study: Study, runs: xr.Dataset) -> xr.Dataset:
         "rate": rates,
         "rate_low": equations.rate(batch * extreme["tokens_low"], rounds.max(COMBINATION)),
         "rate_high": equations.rate(batch * extreme["tokens_high"], rounds.min(COMBINATION)),
-        "gain": equations.gain(rates, _at_cap(rates, cap)),
+        "gain": equations.gain(rates, at_cap(rates, cap)),
         "gain_low": equations.gain(extreme["ratio_low"] * relative.min(COMBINATION), 1.0),
         "gain_high": equations.gain(extreme["ratio_high"] * relative.max(COMBINATION), 1.0),
         "favoured_depth": favoured_depth(rates),

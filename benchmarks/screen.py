@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import xarray as xr
-
 from draftdepth.analysis.screen import screen
 from draftdepth.data.inputs import usable_inputs
 from draftdepth.data.study import Study, load_study

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from .faults import WARNING, Fault, described
@@ -11,6 +10,8 @@ from .words import DECODE, DYNAMIC, FIXED, MEAN, P50, Level
 LARGEST_COUNT = 10**15  # far above any counter, and exact in a float
 LONGEST_NAME = 120
 DEEPEST_RECORD = 64  # where no study says how deep its block is
+LONGEST_MS = 86_400_000.0
+_TOO_LARGE = f"no counter reaches {LARGEST_COUNT:.0e}"
 SHORT_DRAFT_SHARE = 0.01  # short last drafts of a fixed run; more is another policy
 STEP_FIELDS = {"step_p50_ms": P50, "step_mean_ms": MEAN}
 
@@ -93,10 +94,8 @@ class _Row:
         wanted = f"a whole number of at least {least} would do"
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(field, described(value), wanted)
-        elif not isfinite(value) or value != int(value) or value < least:
-            self.fault(field, described(value), wanted)
-        elif value > LARGEST_COUNT:
-            self.fault(field, described(value), f"no counter reaches {LARGEST_COUNT:.0e}")
+        elif not least <= value <= LARGEST_COUNT or value != int(value):
+            self.fault(field, described(value), _TOO_LARGE if value > LARGEST_COUNT else wanted)
         else:
             return int(value)
         return None
@@ -275,8 +274,8 @@ def _requests(row: _Row) -> tuple[str, tuple[Request, ...]]:
             row.fault(here, found, "an object with step_p50_ms, or step_mean_ms where only a mean is known, would do")
             continue
         time = entry[given[0]]
-        if isinstance(time, bool) or not isinstance(time, int | float) or not 0 < time < float("inf"):
-            row.fault(f"{here}.{given[0]}", described(time), "a positive finite number of ms would do")
+        if isinstance(time, bool) or not isinstance(time, int | float) or not 0 < time < LONGEST_MS:
+            row.fault(f"{here}.{given[0]}", described(time), "a positive finite number of ms, below a day, would do")
             continue
         kinds.add(STEP_FIELDS[given[0]])
         steps = entry.get("steps")
