@@ -79,7 +79,8 @@ def effective_anchor(p_verified: xr.DataArray, config_ms: xr.DataArray) -> xr.Da
 def fixed_depth_tokens(batch: xr.DataArray, fixed_survival: xr.DataArray) -> xr.DataArray:
     """E(d) of a policy that verifies all d positions: B (1 + S*_{d,1} + ... + S*_{d,d})."""
     inside = fixed_survival.where(fixed_survival[POSITION] <= fixed_survival[DEPTH], 0.0)
-    return equations.tokens_per_round(batch, inside.sum(POSITION))
+    tokens: xr.DataArray = equations.tokens_per_round(batch, inside.sum(POSITION))
+    return tokens
 
 
 def rate_draws(study: Study, cells: xr.Dataset, posterior: xr.Dataset, taught: bool) -> xr.Dataset:

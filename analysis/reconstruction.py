@@ -21,9 +21,12 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import expit
 
+from ..data.records import parse_run
+from ..data.runs import runs_dataset
 from ..data.study import Family, Input, Study, load_study
-from ..data.words import DECODE, DYNAMIC
+from ..data.words import CELL, DECODE, DEPTH, DYNAMIC, RUN
 from . import equations
+from .screen import screen
 
 PUBLISHED = "published.json"
 CAPS = {1: 5, 2: 5, 3: 4, 4: 4}  # nominal cap by batch, as the screen document states it
@@ -168,16 +171,12 @@ def _records(cell: dict[str, Any], family: Family, entry: Input, needs: Needs) -
 
 def printed(study: Study, cell: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the screen prints of one cell's records: the six figures at one decimal, and the favoured depth."""
-    from ..data.records import parse_run
-    from ..data.runs import runs_dataset
-    from .screen import screen
-
     runs = [parse_run(row, cell["file"], number, study.max_depth)[0] for number, row in enumerate(rows, 1)]
     data = runs_dataset([run for run in runs if run is not None], study.max_depth)
-    data = data.assign_coords(screened=("run", [True] * len(rows)))
-    at = screen(study, data).isel(cell=0)
+    data = data.assign_coords(screened=(RUN, [True] * len(rows)))
+    at = screen(study, data).isel({CELL: 0})
     favoured = int(at["favoured_depth"])
-    row = at.sel(depth=favoured)
+    row = at.sel({DEPTH: favoured})
     shown = {name: round(float(row[name]), 1) for name in ("rate", "rate_low", "rate_high")}
     gains = {name: round(100 * float(row[name]), 1) for name in ("gain", "gain_low", "gain_high")}
     return {

@@ -103,7 +103,9 @@ def _list_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @main.command()
-@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_formats, help="List the formats.")
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_formats, help="List the formats."
+)
 @click.argument("format_name", metavar="FORMAT")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", "target", type=click.Path(path_type=Path), required=True, help="The run-record file.")

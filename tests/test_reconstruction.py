@@ -29,7 +29,8 @@ def test_the_records_print_the_six_figures_and_the_favoured_depth(cell: dict[str
 
     def rate(d: int, s: list[float], t: float, overlap: float, overhead: float, m: float) -> float:
         v = t - (0.25 * remote + 0.30) + m * batch * (H[d] - H[cap])
-        return 1000 * batch * (1 + sum(s[:d])) / (v + (1 - overlap) * remote + overhead)
+        tokens = batch * (1 + sum(s[:d]))
+        return float(1000 * tokens / (v + (1 - overlap) * remote + overhead))
 
     vectors = [[count / row["request_rounds"] for count in row["accepted_position"]] for row in rows]
     total = sum(row["request_rounds"] for row in rows)
