@@ -43,9 +43,7 @@ def write(folder: Path, runs: int) -> Study:
     (folder / "runs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = (base.folder / "study.toml").read_text()
     head = text[: text.index("[[family]]")].replace('coordinator = "coordinator"', "").replace('"results"', '"."')
-    inputs = ", ".join(
-        f'{{ file = "runs.jsonl", cell = "c{cell}", batch = {cell % 4 + 1} }}' for cell in range(cells)
-    )
+    inputs = ", ".join(f'{{ file = "runs.jsonl", cell = "c{cell}", batch = {cell % 4 + 1} }}' for cell in range(cells))
     family = f'[[family]]\nsuite = "S"\nworker = "w"\nscreened_policy = {{ kind = "dynamic" }}\ninput = [{inputs}]\n'
     (folder / "study.toml").write_text(head + family)
     return load_study(str(folder))
@@ -66,7 +64,17 @@ def nested_loops(study: Study, runs: xr.Dataset) -> dict[str, list[tuple[float, 
         remote = cost.remote_ms[batch]
         reference = 0.25 * remote + 0.3
 
-        def rate(d: int, vector: list[float], t: float, o: float, h0: float, m: float, b: int = batch, r: float = remote, e: float = reference) -> float:
+        def rate(
+            d: int,
+            vector: list[float],
+            t: float,
+            o: float,
+            h0: float,
+            m: float,
+            b: int = batch,
+            r: float = remote,
+            e: float = reference,
+        ) -> float:
             verify = t - e + m * b * (h[d] - h[cap])
             return 1000 * b * (1 + sum(vector[:d])) / (verify + (1 - o) * r + h0)
 
@@ -110,7 +118,9 @@ def main() -> None:
             np.testing.assert_allclose(np.column_stack([at["rate"], at["rate_low"], at["rate_high"]]), rows, rtol=1e-9)
         best = min(spent)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{runs:7d}  {read:6.2f}  {best:9.4f}  {loops:8.2f}  {loops / best:15.0f}  {1e6 * best / runs:16.2f}  {peak:9.0f}")
+        print(
+            f"{runs:7d}  {read:6.2f}  {best:9.4f}  {loops:8.2f}  {loops / best:15.0f}  {1e6 * best / runs:16.2f}  {peak:9.0f}"
+        )
 
 
 if __name__ == "__main__":

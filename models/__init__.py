@@ -1,0 +1,1 @@
+"""Model floor: priors, likelihoods, sampling and its gate."""
