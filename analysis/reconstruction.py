@@ -1,19 +1,17 @@
-"""Makes the SYNTHETIC run records of the study `sp2`: integer counters from which the screen prints published figures.
+"""Makes the SYNTHETIC run records of the study `sp2`: whole counters from which the screen prints published figures.
 
-A published cell gives six figures at its favoured depth. With the study's equations and a trial of the run medians of the
-step time they fix, of each run, two numbers alone: e, the tokens a round of one request at the favoured depth, and q, its
-ratio to the nominal cap's. One run carries the smallest e and the largest q, one the largest e and the smallest q, and a
-third makes the pooled values right; where a single run can carry all six figures, it does. Everything else (round counts,
-the shape of the survival curve, the times of single requests) is ours.
-
-`python -m draftdepth.analysis.reconstruction FOLDER` writes `results/` and `coordinator/` below FOLDER.
+A published cell gives six figures at its favoured depth d: the rate, the gain against the nominal cap c, and the ends of
+their envelopes. At given step times they speak of two numbers of a run alone: e = 1 + S_1 + ... + S_d, and q, which is e
+over the same sum to c. A lone run has one e and one q for all six, so its step time is solved for as well. Of three runs
+one carries the smallest e with the largest q, one the largest e with the smallest q, and one makes the pooled values right.
+Step times of three runs, round counts, the shape of a survival curve and the times of single requests are ours.
 """
 
-import itertools
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,223 +19,231 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import expit
 
-from ..data.records import parse_run
-from ..data.runs import runs_dataset
-from ..data.study import Family, Input, Study, load_study
+from ..data.errors import InputError
+from ..data.inputs import Inputs, usable_inputs
+from ..data.study import Study, load_study
 from ..data.words import CELL, DECODE, DEPTH, DYNAMIC, RUN
 from . import equations
+from .grouping import Floats
 from .screen import screen
 
 PUBLISHED = "published.json"
 CAPS = {1: 5, 2: 5, 3: 4, 4: 4}  # nominal cap by batch, as the screen document states it
-SINGLE_RUN = ("c32x3", "c32x4")  # cells whose six figures one run can carry
-ROUNDS = {1: (2212,), 3: (1943, 2384, 2077)}  # ours: rounds of each run, by the number of runs
-STEP_GRID_MS = np.arange(30.0, 130.0, 0.05)
-SPREADS_MS = tuple(
-    itertools.product((0.35, 0.6, 0.9, 1.2), repeat=2)
-)  # largest and smallest median about the middle one
-LARGEST_RATIO = 0.985  # so that positions beyond the favoured depth still accept something
+INFERRED = {"R1": "R1-c32"}  # the document has batch 2 in K1 alone, and lacks it at short and at 150K
+HALF_DIGIT = 0.05  # figures have one decimal
+PERCENT = 100.0
+ROUNDS = (1943, 2384, 2077)
+LONE_ROUNDS = range(1200, 2601)  # the count that meets the figures best is taken
+LONE_STEPS_MS = np.arange(60.0, 100.0, 0.01)
+STEPS_MS = {  # smallest, middle and largest run median; more context is given slower steps
+    "short": (38.3, 38.5, 38.7), "c32": (38.8, 39.0, 39.8), "c150": (39.2, 39.6, 39.8), "R1-c32": (63.8, 65.0, 66.2),
+}  # fmt: skip
+REQUESTS_MS = {1: (-0.41, 0.0, 0.28), 2: (-0.17, 0.17), 3: (-0.41, 0.0, 0.28), 4: (-0.52, -0.17, 0.17, 0.39)}
+"""Each request's time against its run's median, by batch; three requests follow each other at batch 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """The e and q that the figures ask of the runs, at trial run medians `steps_ms`."""
+class Cell:
+    """A published cell: where its records belong, and its figures, each (central, low, high)."""
 
-    steps_ms: tuple[float, ...]
-    e_low: float
-    e_pooled: float
-    e_high: float
-    q_low: float
-    q_pooled: float
-    q_high: float
-
-    @property
-    def room(self) -> float:
-        """How far inside their own extremes the pooled values lie; negative where they cannot be pooled values."""
-        e_width, q_width = self.e_high - self.e_low, self.q_high - self.q_low
-        if e_width <= 0 or q_width <= 0 or self.q_high > LARGEST_RATIO:
-            return -1.0
-        e_at, q_at = (self.e_pooled - self.e_low) / e_width, (self.q_pooled - self.q_low) / q_width
-        return min(e_at, 1 - e_at, q_at, 1 - q_at)
+    suite: str
+    name: str
+    worker: str
+    file: str
+    batch: int
+    context_tokens: int | None
+    cap: int
+    depth: int
+    rate: tuple[float, float, float]
+    gain_pct: tuple[float, float, float]
 
 
-def _round_ms(study: Study, batch: int, depth: int, step: Any, overlap: Any, overhead: Any, slope: Any) -> Any:
-    cost = study.cost
-    remote = cost.remote_ms[batch]
-    reference = equations.exposed_ms(remote, cost.reference_overlap, cost.reference_overhead_ms)
-    config, anchor = cost.config_ms[depth], cost.config_ms[CAPS[batch]]
-    verify = equations.verify_ms(step, reference, slope, batch, config, anchor)
-    return equations.round_ms(verify, equations.exposed_ms(remote, overlap, overhead))
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one run has to hold: its median step time, e, and the same sum to the cap."""
+
+    step_ms: float
+    to_depth: float
+    to_cap: float
 
 
-def _needs(study: Study, cell: dict[str, Any], steps: tuple[float, ...]) -> Needs:
-    """Invert the screen: the e and q of the figures, at given run medians (smallest, middle, largest)."""
-    batch, depth = cell["batch"], cell["favoured_depth"]
-    ends = [(entry.low, entry.high) for entry in (study.overlap, study.overhead_ms, study.row_slope)]
-    grid = np.array(list(itertools.product((steps[0], steps[-1]), *ends))).T
-    at_depth, at_cap = (_round_ms(study, batch, d, *grid) for d in (depth, CAPS[batch]))
-    middle = (steps[len(steps) // 2], study.overlap.central, study.overhead_ms.central, study.row_slope.central)
-    central, central_cap = (_round_ms(study, batch, d, *middle) for d in (depth, CAPS[batch]))
-    relative = at_cap / at_depth
-    rate_low, rate_high = cell["rate_envelope"]
-    gain_low, gain_high = (1 + percent / 100 for percent in cell["gain_envelope_pct"])
-    per_request = equations.MS_PER_S * batch
-    return Needs(
-        steps_ms=steps,
-        e_low=rate_low * at_depth.max() / per_request,
-        e_pooled=cell["rate"] * central / per_request,
-        e_high=rate_high * at_depth.min() / per_request,
-        q_low=gain_low / relative.min(),
-        q_pooled=(1 + cell["gain_pct"] / 100) * central / central_cap,
-        q_high=gain_high / relative.max(),
-    )
-
-
-def _trials(study: Study, cell: dict[str, Any]) -> Iterator[Needs]:
-    """Trial run medians, those with the most room first; for a single run, those whose figures agree best."""
-    if cell["file"] in SINGLE_RUN:
-        lone = [_needs(study, cell, (float(step),)) for step in STEP_GRID_MS]
-        yield from sorted(lone, key=lambda n: (n.e_high - n.e_low) ** 2 + (n.q_high - n.q_low) ** 2)[:40]
-        return
-    found = [
-        _needs(study, cell, (float(step - below), float(step), float(step + above)))
-        for step in STEP_GRID_MS[::5]
-        for below, above in SPREADS_MS
-    ]
-    yield from sorted((needs for needs in found if needs.room > 0.1), key=lambda needs: -needs.room)
-
-
-def _run_targets(needs: Needs) -> list[tuple[float, float]]:
-    """(e, tokens at the cap) of each run."""
-    if len(needs.steps_ms) == 1:
-        e, q = (
-            np.mean([needs.e_low, needs.e_pooled, needs.e_high]),
-            np.mean([needs.q_low, needs.q_pooled, needs.q_high]),
-        )
-        return [(float(e), float(e / q))]
-    first, middle, last = ROUNDS[3]
-    outer = [(needs.e_low, needs.e_low / needs.q_high), (needs.e_high, needs.e_high / needs.q_low)]
-    total = first + middle + last
-    pooled = (needs.e_pooled, needs.e_pooled / needs.q_pooled)
-    rest = [(total * pooled[i] - first * outer[0][i] - last * outer[1][i]) / middle for i in (0, 1)]
-    return [outer[0], (rest[0], rest[1]), outer[1]]
-
-
-def _survival(e: float, at_cap: float, depth: int, cap: int) -> np.ndarray | None:
-    """A smooth prefix survival with the two sums, hazards expit(a + b i); None where there is none."""
-
-    def curve(shape: np.ndarray) -> np.ndarray:
-        return np.cumprod(expit(shape[0] + shape[1] * np.arange(cap)))
-
-    def miss(shape: np.ndarray) -> list[float]:
-        survival = curve(shape)
-        return [1 + survival[:depth].sum() - e, 1 + survival.sum() - at_cap]
-
-    found = least_squares(miss, x0=[0.7, 0.0], xtol=1e-14, ftol=1e-14, gtol=1e-14)
-    return curve(found.x) if found.cost < 1e-16 else None
-
-
-def _requests(step_ms: float, rounds: int, batch: int) -> list[dict[str, Any]]:
-    """Requests whose median is the run's: pairs the same distance to both sides, and the median itself if odd."""
-    count = batch if batch > 1 else 3
-    offsets = [0.35 * (place - (count - 1) / 2) for place in range(count)]
-    shares = [rounds // count + (place < rounds % count) for place in range(count)]
-    return [
-        {"step_p50_ms": round(step_ms + offset, 3), "steps": steps}
-        for offset, steps in zip(offsets, shares, strict=True)
-    ]
-
-
-def _records(cell: dict[str, Any], family: Family, entry: Input, needs: Needs) -> list[dict[str, Any]] | None:
-    batch, cap = cell["batch"], CAPS[cell["batch"]]
-    rows: list[dict[str, Any]] = []
-    for number, (e, at_cap) in enumerate(_run_targets(needs)):
-        survival = _survival(e, at_cap, cell["favoured_depth"], cap)
-        if survival is None:
-            return None
-        rounds = ROUNDS[len(needs.steps_ms)][number]
-        counts = [int(count) for count in np.rint(survival * rounds)]
-        rows.append(
-            {
-                "schema": 1, "suite": family.suite, "cell": entry.cell, "run": f"r{number + 1}", "worker": family.worker,
-                "batch": batch, "context_tokens": cell["context_tokens"], "phase": DECODE,
-                "policy": {"kind": DYNAMIC, "cap": cap}, "request_rounds": rounds,
-                "accepted_position": counts + [0] * (5 - cap),
-                "requests": _requests(needs.steps_ms[number], rounds, batch),
-            }
+def published_cells(study: Study) -> list[Cell]:
+    """Read the published figures and find the input of the study that each cell belongs to."""
+    told = json.loads((study.folder / PUBLISHED).read_text(encoding="utf-8"))
+    cells = []
+    for cell in told["cells"]:
+        family = next(family for family in study.families if family.suite == cell["suite"])
+        entry = next(entry for entry in family.inputs if entry.cell == INFERRED.get(cell["file"], cell["file"]))
+        cells.append(
+            Cell(
+                family.suite, entry.cell, family.worker, f"{study.roots[family.root]}/{entry.file}", cell["batch"],
+                cell["context_tokens"], CAPS[cell["batch"]], cell["favoured_depth"],
+                (cell["rate"], *cell["rate_envelope"]), (cell["gain_pct"], *cell["gain_envelope_pct"]),
+            )
         )  # fmt: skip
-    return rows
+    return cells
 
 
-def printed(study: Study, cell: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What the screen prints of one cell's records: the six figures at one decimal, and the favoured depth."""
-    runs = [parse_run(row, cell["file"], number, study.max_depth)[0] for number, row in enumerate(rows, 1)]
-    data = runs_dataset([run for run in runs if run is not None], study.max_depth)
-    data = data.assign_coords(screened=(RUN, [True] * len(rows)))
-    at = screen(study, data).isel({CELL: 0})
-    favoured = int(at["favoured_depth"])
-    row = at.sel({DEPTH: favoured})
-    shown = {name: round(float(row[name]), 1) for name in ("rate", "rate_low", "rate_high")}
-    gains = {name: round(100 * float(row[name]), 1) for name in ("gain", "gain_low", "gain_high")}
+def _coefficients(study: Study, cell: Cell, low_ms: Any, central_ms: Any, high_ms: Any) -> tuple[list[Any], list[Any]]:
+    """What e and q are multiplied by in the (central, low, high) rate and in one plus the gain."""
+    remote = study.cost.remote_ms[cell.batch]
+    reference = equations.exposed_ms(remote, study.cost.reference_overlap, study.cost.reference_overhead_ms)
+
+    def pair(step: Any, overlap: float, overhead: float, slope: float) -> tuple[Any, Any]:
+        exposed = equations.exposed_ms(remote, overlap, overhead)
+        anchor = study.cost.config_ms[cell.cap]
+        depth, cap = (
+            equations.round_ms(
+                equations.verify_ms(step, reference, slope, cell.batch, study.cost.config_ms[at], anchor), exposed
+            )
+            for at in (cell.depth, cell.cap)
+        )
+        return equations.rate(cell.batch, depth), cap / depth
+
+    ranges = (study.overlap, study.overhead_ms, study.row_slope)
+    corners = product((low_ms, high_ms), *((entry.low, entry.high) for entry in ranges))
+    central = pair(central_ms, *(entry.central for entry in ranges))
+    rates, ratios = (np.array(values) for values in zip(*(pair(*corner) for corner in corners), strict=True))
+    return [central[0], rates.min(axis=0), rates.max(axis=0)], [central[1], ratios.min(axis=0), ratios.max(axis=0)]
+
+
+def _windows(coefficients: Sequence[Floats], figures: Floats, half: float) -> tuple[Floats, Floats]:
+    """Middle and half width, at each step time, of the values that print all three figures; negative: there is none."""
+    at = np.array(coefficients)
+    low = ((figures - half)[:, None] / at).max(axis=0)
+    high = ((figures + half)[:, None] / at).min(axis=0)
+    return (low + high) / 2, (high - low) / 2
+
+
+def _lone_target(study: Study, cell: Cell) -> tuple[Target, float, float]:
+    """The step time at which one run has most room for all six figures, its e and q; and the half widths of both."""
+    rates, ratios = _coefficients(study, cell, LONE_STEPS_MS, LONE_STEPS_MS, LONE_STEPS_MS)
+    e, e_half = _windows(rates, np.array(cell.rate), HALF_DIGIT)
+    q, q_half = _windows(ratios, 1 + np.array(cell.gain_pct) / PERCENT, HALF_DIGIT / PERCENT)
+    best = int(np.argmax(np.minimum(e_half / e, q_half / q)))
+    step = round(float(LONE_STEPS_MS[best]), 2)
+    return Target(step, float(e[best]), float(e[best] / q[best])), float(e_half[best]), float(q_half[best])
+
+
+def _three_targets(study: Study, cell: Cell) -> list[Target]:
+    """The extremes of e and q on the outer runs; the middle run takes what the pooled values leave."""
+    steps = STEPS_MS[cell.name]
+    rates, ratios = _coefficients(study, cell, steps[0], steps[1], steps[2])
+    e, e_low, e_high = np.array(cell.rate) / rates
+    q, q_low, q_high = (1 + np.array(cell.gain_pct) / PERCENT) / ratios
+    pooled, first, last = (np.array(sums) for sums in ((e, e / q), (e_low, e_low / q_high), (e_high, e_high / q_low)))
+    middle = (sum(ROUNDS) * pooled - ROUNDS[0] * first - ROUNDS[2] * last) / ROUNDS[1]
+    each = zip(steps, (first, middle, last), strict=True)
+    return [Target(step, float(to_depth), float(to_cap)) for step, (to_depth, to_cap) in each]
+
+
+def _survival(cell: Cell, target: Target) -> Floats:
+    """Prefix survival at the positions 1..cap with the target's two sums; the logit hazard is a line in the position."""
+
+    def curve(line: Floats) -> Floats:
+        return np.cumprod(expit(line[0] + line[1] * np.arange(cell.cap)))
+
+    def miss(line: Floats) -> list[float]:
+        survival = curve(line)
+        return [1 + survival[: cell.depth].sum() - target.to_depth, 1 + survival.sum() - target.to_cap]
+
+    return curve(least_squares(miss, x0=[0.7, 0.0], xtol=1e-14, ftol=1e-14, gtol=1e-14).x)
+
+
+def _counts(survival: Floats, rounds: int) -> Floats:
+    """Whole accepted counts; the running sums are rounded, since the screen sees nothing else of them."""
+    return np.diff(np.rint(rounds * np.cumsum(survival)), prepend=0.0)
+
+
+def _lone_rounds(cell: Cell, target: Target, survival: Floats, e_half: float, q_half: float) -> int:
+    """The round count whose whole counters come nearest to e and q, each in its half width."""
+
+    def miss(rounds: int) -> float:
+        counts = _counts(survival, rounds)
+        e, to_cap = (1 + counts[:end].sum() / rounds for end in (cell.depth, cell.cap))
+        return float(max(abs(e - target.to_depth) / e_half, abs(e / to_cap - target.to_depth / target.to_cap) / q_half))
+
+    return min(LONE_ROUNDS, key=miss)
+
+
+def _record(study: Study, cell: Cell, number: int, target: Target, survival: Floats, rounds: int) -> dict[str, Any]:
+    offsets = REQUESTS_MS[cell.batch]
+    steps = [rounds // len(offsets) + (place < rounds % len(offsets)) for place in range(len(offsets))]
+    counts = [int(count) for count in _counts(survival, rounds)]
     return {
-        "favoured_depth": favoured,
-        "rate": shown["rate"],
-        "rate_envelope": [shown["rate_low"], shown["rate_high"]],
-        "gain_pct": gains["gain"],
-        "gain_envelope_pct": [gains["gain_low"], gains["gain_high"]],
-    }
+        "schema": 1, "suite": cell.suite, CELL: cell.name, RUN: f"r{number}", "worker": cell.worker,
+        "batch": cell.batch, "context_tokens": cell.context_tokens, "phase": DECODE,
+        "policy": {"kind": DYNAMIC, "cap": cell.cap}, "request_rounds": rounds,
+        "accepted_position": counts + [0] * (study.max_depth - cell.cap),
+        "requests": [
+            {"step_p50_ms": round(target.step_ms + offset, 2), "steps": count}
+            for offset, count in zip(offsets, steps, strict=True)
+        ],
+    }  # fmt: skip
 
 
-def reconstruct_cell(study: Study, cell: dict[str, Any], family: Family, entry: Input) -> list[dict[str, Any]]:
-    """Find records of one published cell.
+def _cell_records(study: Study, cell: Cell) -> Iterator[dict[str, Any]]:
+    if cell.name in STEPS_MS:
+        for number, (target, rounds) in enumerate(zip(_three_targets(study, cell), ROUNDS, strict=True), 1):
+            yield _record(study, cell, number, target, _survival(cell, target), rounds)
+    else:
+        target, e_half, q_half = _lone_target(study, cell)
+        survival = _survival(cell, target)
+        yield _record(study, cell, 1, target, survival, _lone_rounds(cell, target, survival, e_half, q_half))
+
+
+def reconstruct(study: Study) -> dict[str, str]:
+    """Make the record files of every published cell.
 
     Parameters
     ----------
     study
-        The study `sp2`, for its cost table and ranges.
-    cell
-        The published figures of the cell.
-    family, entry
-        Where its records belong.
+        The study `sp2`: its published figures, cost table and ranges.
 
     Returns
     -------
-    list
-        Run records (schema 1) from which the screen prints every figure of the cell.
-
-    Raises
-    ------
-    RuntimeError
-        No trial of run medians gives such records.
+    dict
+        Text of each file (JSON Lines, one run a line) by its path below the study.
     """
-    for needs in _trials(study, cell):
-        rows = _records(cell, family, entry, needs)
-        if rows is not None and printed(study, cell, rows).items() <= cell.items():
-            return rows
-    raise RuntimeError(f"no records print the figures of {cell['suite']}/{cell['file']}")
+    return {
+        cell.file: "".join(json.dumps(row) + "\n" for row in _cell_records(study, cell))
+        for cell in published_cells(study)
+    }
 
 
-def reconstruct(study: Study) -> dict[str, str]:
-    """Make every record file of the published cells: path below the study, and text."""
-    published = json.loads((study.folder / PUBLISHED).read_text(encoding="utf-8"))
-    files: dict[str, str] = {}
-    for cell in published["cells"]:
-        family = next(family for family in study.families if family.suite == cell["suite"])
-        name = "R1-c32" if cell["file"] == "R1" else cell["file"]  # the document has batch 2 in K1 at 32K alone
-        entry = next(entry for entry in family.inputs if entry.cell == name)
-        rows = reconstruct_cell(study, cell, family, entry)
-        files[f"{study.roots[family.root]}/{entry.file}"] = "".join(json.dumps(row) + "\n" for row in rows)
-    return files
+def misprints(study: Study, inputs: Inputs) -> list[str]:
+    """What the screen prints of records otherwise than it was published, one sentence a cell."""
+    cells = screen(study, inputs.runs)
+    said = []
+    for cell in published_cells(study):
+        row = cells.sel({CELL: f"{cell.suite}/{cell.name}"})
+        at = row.sel({DEPTH: cell.depth})
+        rate = tuple(round(float(at[name]), 1) for name in ("rate", "rate_low", "rate_high"))
+        gain = tuple(round(PERCENT * float(at[name]), 1) for name in ("gain", "gain_low", "gain_high"))
+        found = (int(row["favoured_depth"]), rate, gain)
+        if found != (cell.depth, cell.rate, cell.gain_pct):
+            said.append(f"{cell.suite}/{cell.name} prints {found}, not {(cell.depth, cell.rate, cell.gain_pct)}")
+    return said
 
 
-def main() -> None:
-    """Write the record files below the folder that the first argument names."""
-    for name, text in reconstruct(load_study("sp2")).items():
-        path = Path(sys.argv[1]) / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(path)
+def main(words: Sequence[str]) -> int:
+    """Write the records below a folder, and say whether the screen prints of them what was published."""
+    if len(words) != 1:
+        print("usage: python -m draftdepth.analysis.reconstruction OUT_DIR", file=sys.stderr)
+        return 2
+    study, folder = load_study("sp2"), Path(words[0])
+    files = reconstruct(study)
+    try:
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        said = misprints(study, usable_inputs(study, {key: folder / root for key, root in study.roots.items()}))
+    except (OSError, InputError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print("\n".join(said or sorted(files)), file=sys.stderr if said else sys.stdout)
+    return 4 if said else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
