@@ -69,12 +69,41 @@ def screen(study: str, results: Path | None, coordinator: Path | None, out_dir: 
 @STUDY
 @_roots
 @OUT_DIR
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="In place of the study's seed.")
+@click.option("--draws", type=click.IntRange(100), default=1000, show_default=True, help="Draws of each chain.")
+@click.option("--tune", type=click.IntRange(100), default=1000, show_default=True, help="Tuning steps of each chain.")
+@click.option("--chains", type=click.IntRange(2, 16), default=4, show_default=True)
+@click.option("--sampler", type=click.Choice(["nutpie", "pymc"]), default="nutpie", show_default=True)
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
 @AS_JSON
-def reanalyze(study: str, results: Path | None, coordinator: Path | None, out_dir: Path, as_json: bool) -> None:
-    """Do the main job on STUDY: its screen with tables."""
-    from .run_screen import screen_study
+def reanalyze(
+    study: str,
+    results: Path | None,
+    coordinator: Path | None,
+    out_dir: Path,
+    quiet: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Do the main job on STUDY: screen, posterior, comparison and decision."""
+    from .run_reanalyze import reanalyze_study
 
-    click.echo(screen_study(study, _given(results, coordinator), out_dir, as_json), nl=False)
+    def tell(line: str) -> None:
+        if not quiet:
+            click.echo(line, err=True)
+
+    settings["progress"] = sys.stderr.isatty() and not quiet
+    click.echo(reanalyze_study(study, _given(results, coordinator), out_dir, settings, as_json, tell), nl=False)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@AS_JSON
+def show(file: Path, as_json: bool) -> None:
+    """Reopen a stored result FILE (posterior.nc) and say what it recommends."""
+    from .run_reanalyze import show_file
+
+    click.echo(show_file(file, as_json), nl=False)
 
 
 @main.command()
@@ -94,6 +123,27 @@ def check(
         sys.exit(2)
 
 
+def _declarations(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that declare what engine output does not say; a sidecar may say the same."""
+    for option in reversed([
+        click.option("--sidecar", type=click.Path(path_type=Path), help="TOML file with any of these declarations."),
+        click.option("--suite", help="The suite: one prompt set on one target."),
+        click.option("--worker", help="The hardware group."),
+        click.option("--cell", help="Name of the one cell; a reader may name cells by batch."),
+        click.option("--batch", type=int, help="Requests that decode together, where the source does not say."),
+        click.option("--context-tokens", type=int, help="Nominal context; 0 for short prompts; unknown if left out."),
+        click.option("--policy-kind", type=click.Choice(["dynamic", "fixed"]), help="The policy of the runs."),
+        click.option("--policy-depth", type=int, help="Its cap or depth."),
+        click.option("--confidence-threshold", type=float, help="The verifier's threshold; it makes the policy dynamic."),
+        click.option("--draft-tokens-are-verified", is_flag=True, help="Nothing is truncated after drafting."),
+        click.option("--run-prefix", default="", help="Stands before each run's name."),
+        click.option("--start", help="Name of the server start that the runs share."),
+        click.option("--select", help="The one part of a source that is meant: a prompt, a model, FROM..TO of a log."),
+    ]):  # fmt: skip
+        command = option(command)
+    return command
+
+
 def _list_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
         from .run_convert import list_formats
@@ -109,24 +159,36 @@ def _list_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 @click.argument("format_name", metavar="FORMAT")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", "target", type=click.Path(path_type=Path), required=True, help="The run-record file.")
-@click.option("--suite", required=True, help="The suite: one prompt set on one target.")
-@click.option("--worker", required=True, help="The hardware group.")
-@click.option("--cell", help="Name of the one cell; a reader may name cells by batch.")
-@click.option("--batch", type=int, help="Requests that decode together, where the source does not say.")
-@click.option("--context-tokens", type=int, help="Nominal context; 0 for short prompts; unknown if left out.")
-@click.option("--policy-kind", type=click.Choice(["dynamic", "fixed"]), help="The policy of the runs.")
-@click.option("--policy-depth", type=int, help="Its cap or depth.")
-@click.option("--confidence-threshold", type=float, help="The verifier's threshold; it makes the policy dynamic.")
-@click.option("--draft-tokens-are-verified", is_flag=True, help="Nothing is truncated after drafting.")
-@click.option("--run-prefix", default="", help="Stands before each run's name.")
-@click.option("--start", help="Name of the server start that the runs share.")
-@click.option("--select", help="The one part of a source that is meant, such as a prompt's name.")
-def convert(format_name: str, paths: tuple[Path, ...], target: Path, **options: Any) -> None:
-    """Convert engine output of FORMAT at PATHS into run records."""
-    from ..data.readers import ReaderOptions
+@_declarations
+def convert(format_name: str, paths: tuple[Path, ...], target: Path, sidecar: Path | None, **options: Any) -> None:
+    """Convert engine output of FORMAT (or `auto`) at PATHS into run records."""
+    from ..data.readers import declared
     from .run_convert import convert_files
 
-    said, told = convert_files(format_name, paths, ReaderOptions(**options), target)
+    said, told = convert_files(format_name, paths, declared(options, sidecar), target)
     for line in told:
         click.echo(_one_line(line), err=True)
     click.echo(said, nl=False)
+
+
+@main.command()
+@click.argument("url")
+@click.option("-o", "--output", "target", type=click.Path(path_type=Path), required=True, help="The run-record file.")
+@click.option("--every", "every_s", type=click.FloatRange(min=0.01), required=True, help="Seconds between scrapes.")
+@click.option("--runs", type=click.IntRange(min=1), required=True, help="Runs to make.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0.01), default=5.0, help="Seconds for one answer.")
+@_declarations
+def scrape(
+    url: str, target: Path, every_s: float, runs: int, timeout_s: float, sidecar: Path | None, **options: Any
+) -> None:
+    """Scrape the metrics of a running vLLM server at URL around your own load: an interval with rounds is a run."""
+    from ..data.readers import declared
+    from .run_scrape import Plan, scrape_runs
+
+    def say(line: str) -> None:
+        click.echo(_one_line(line), err=True)
+
+    said, whole = scrape_runs(Plan(url, every_s, runs, timeout_s), declared(options, sidecar), target, say)
+    click.echo(said, nl=False)
+    if not whole:
+        sys.exit(130)

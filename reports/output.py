@@ -2,14 +2,17 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ..data.errors import InputError
 
+type Content = str | Callable[[Path], object]
+"""A text, or what writes a file at the path that it is given."""
 
-def write_whole(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write text files into a folder, each replaced in one step.
+
+def write_whole(folder: Path, contents: Mapping[str, Content]) -> list[Path]:
+    """Write files into a folder, each replaced in one step.
 
     All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
     the old files.
@@ -22,10 +25,13 @@ def write_whole(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     waiting: list[tuple[Path, Path]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
+        for name, content in contents.items():
             with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=f".{name}.", delete=False) as stream:
                 waiting.append((Path(stream.name), folder / name))
-                stream.write(text.encode("utf-8"))
+                if isinstance(content, str):
+                    stream.write(content.encode("utf-8"))
+                else:
+                    content(Path(stream.name))
                 stream.flush()
                 os.fsync(stream.fileno())
             os.chmod(stream.name, 0o644)
@@ -40,4 +46,4 @@ def write_whole(folder: Path, texts: Mapping[str, str]) -> list[Path]:
     finally:
         for temporary, _ in waiting:
             temporary.unlink(missing_ok=True)
-    return [folder / name for name in texts]
+    return [folder / name for name in contents]

@@ -30,7 +30,7 @@ def test_a_screen_writes_both_files_and_says_where(tmp_path: Path) -> None:
 
 
 def test_json_on_stdout_is_the_file(tmp_path: Path) -> None:
-    result = run("reanalyze", study(tmp_path), "--out-dir", tmp_path / "out", "--json")
+    result = run("screen", study(tmp_path), "--out-dir", tmp_path / "out", "--json")
     assert result.stdout == (tmp_path / "out" / "screen.json").read_text()
 
 

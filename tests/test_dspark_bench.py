@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from draftdepth.data.errors import InputError
 from draftdepth.data.faults import faults_alone
-from draftdepth.data.readers import FORMATS, Conversion, ReaderOptions
+from draftdepth.data.readers import FORMATS, Conversion, ReaderOptions, Source
 from draftdepth.data.records import parse_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,8 +41,12 @@ def trial(number: int | None = 1, **counters: Any) -> dict[str, Any]:
     }
 
 
+def read(text: str | bytes, **more: Any) -> Conversion:
+    return BENCH.convert([Source.of_text(text)], options(**more))
+
+
 def convert(*trials: dict[str, Any], container: str = "trials", **more: Any) -> Conversion:
-    return BENCH.convert(json.dumps({"model": SECRET, container: list(trials)}), options(**more))
+    return read(json.dumps({"model": SECRET, container: list(trials)}), **more)
 
 
 def test_a_record_is_what_it_is_by_hand() -> None:
@@ -73,7 +77,7 @@ def test_containers_and_names_are_read_alike(container: str) -> None:
     other = trial(num_drafts="absent", accepted_tokens="absent", drafts=10, accepted=14)
     assert convert(other, container=container).records == convert(trial()).records
     alone = other | {"trial": None}
-    assert BENCH.convert(json.dumps(alone).encode("utf-8-sig"), options()).records == convert(trial()).records
+    assert read(json.dumps(alone).encode("utf-8-sig")).records == convert(trial()).records
     keyed = trial(accepted_tokens_per_position={"2": 1, "0": 8, "1": 5})
     assert convert(keyed).records == convert(trial()).records
 
@@ -181,7 +185,7 @@ def test_counters_that_cannot_be_are_refused(counters: dict[str, Any], said: str
 )
 def test_text_that_is_no_bench_file_is_refused(text: str | bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        BENCH.convert(text, options())
+        read(text)
 
 
 def test_times_and_batches_that_cannot_be_are_refused() -> None:
@@ -217,9 +221,9 @@ def test_options_are_checked() -> None:
 
 
 def test_it_recognises_its_own() -> None:
-    assert BENCH.recognises(json.dumps({"trials": [trial()]}))
-    assert not BENCH.recognises('{"results": [{"concurrency": 1}]}')
-    assert not BENCH.recognises("SpecDecoding metrics: Mean acceptance length: 2.5")
+    assert BENCH.recognises(Source.of_text(json.dumps({"trials": [trial()]})))
+    assert not BENCH.recognises(Source.of_text('{"results": [{"concurrency": 1}]}'))
+    assert not BENCH.recognises(Source.of_text("SpecDecoding metrics: Mean acceptance length: 2.5"))
 
 
 LISTS = st.lists(st.integers(-1, 12), max_size=4)
@@ -241,7 +245,7 @@ def test_no_mutation_brings_a_traceback_or_a_record_that_cannot_be(data: st.Data
             place[key] = copy.deepcopy(data.draw(ODD))
             break
     try:
-        done = BENCH.convert(json.dumps(source), options(policy_kind=data.draw(st.sampled_from([None, "dynamic"]))))
+        done = read(json.dumps(source), policy_kind=data.draw(st.sampled_from([None, "dynamic"])))
     except InputError:
         return
     for record in done.records:

@@ -7,8 +7,9 @@ from ..faults import faults_alone
 from ..records import SHORT_DRAFT_SHARE, parse_run
 from ..words import DECODE, DYNAMIC, FIXED
 from .dspark_trials import selected, trials_of
-from .form import Conversion, Format, ReaderOptions
-from .json_source import Entry, parsed, refuse
+from .form import Conversion, Format, ReaderOptions, each
+from .json_source import Entry, parsed, refuse, starts_as_json
+from .source import Source
 
 ROUNDS = ("num_drafts", "drafts")
 DRAFTED = ("draft_tokens", "num_draft_tokens")
@@ -150,12 +151,12 @@ def _batch(head: Entry, trial: Entry, options: ReaderOptions) -> int:
     return found or options.batch or 1
 
 
-def convert(text: str | bytes, options: ReaderOptions) -> Conversion:
+def convert(origin: Source, _: int, options: ReaderOptions) -> Conversion:
     """Turn the JSON of one bench file into run records, one a trial.
 
     Parameters
     ----------
-    text
+    origin
         The whole file.
     options
         What the file does not say; suite, worker and, for a confidence threshold, the dynamic policy.
@@ -170,7 +171,7 @@ def convert(text: str | bytes, options: ReaderOptions) -> Conversion:
     InputError
         Anything that no record could honestly be made of, in one line that repeats no text of the file.
     """
-    source, bare = parsed(text)
+    source, bare = parsed(origin.text())
     head, found = trials_of(source)
     trials = selected(head, found, options.select)
     done = Conversion(counts={"streams": 0, "streams_without_step_time": 0, "without_counters": 0, "copies": 0})
@@ -214,10 +215,12 @@ def _say(done: Conversion, trials: int, bare: int) -> None:
     done.notes.append("step times are means over a stream, not medians")
 
 
-def recognises(text: str | bytes) -> bool:
+def recognises(source: Source) -> bool:
     """Whether this is a file of the bench: trials with streams that count chunks, or with its counter object."""
     try:
-        _, trials = trials_of(parsed(text)[0])
+        if not starts_as_json(source):
+            return False
+        _, trials = trials_of(parsed(source.text())[0])
         spec = any(trial.entry("spec_decode") is not None for trial in trials)
         chunked = any("chunks" in stream.fields for trial in trials for stream in trial.entries("streams") or [])
     except InputError:
@@ -230,6 +233,6 @@ DSPARK_BENCH = Format(
     summary="JSON of the DSpark decode bench (trials, cases or results with spec_decode and streams)",
     evidence="L4 at a fixed depth; L0 under a confidence threshold, L1 where drafted tokens are declared verified",
     lacks="suite, worker, context, start, and whether a confidence threshold was on; step times are means",
-    convert=convert,
+    convert=each(convert, parts="a prompt"),
     recognises=recognises,
 )

@@ -1,12 +1,13 @@
 """What every reader takes and gives: options for what a format lacks, records, warnings and notes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError
 from ..records import DEEPEST_RECORD, LONGEST_NAME
 from ..words import DYNAMIC, FIXED
+from .source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +92,9 @@ class ReaderOptions:
 
 @dataclass(slots=True)
 class Conversion:
-    """What a source became.
+    """What sources became.
 
-    `records` are objects of the run-record schema, in the order of the source; `warnings` are what a reader should
+    `records` are objects of the run-record schema, in the order of the sources; `warnings` are what a reader should
     know of their worth; `notes` say what the format gave and what it could not; `counts` are the numbers behind
     them, by name.
     """
@@ -103,14 +104,56 @@ class Conversion:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
+    def add(self, part: "Conversion", name: str) -> None:
+        """Take in what another source became; its name stands before what was said of it."""
+        before = f"{name}: " if name else ""
+        self.records += part.records
+        self.warnings += [before + warning for warning in part.warnings]
+        self.notes += [before + note for note in part.notes]
+        for key, count in part.counts.items():
+            self.counts[key] = self.counts.get(key, 0) + count
+
+
+type Reader = Callable[[Sequence[Source], ReaderOptions], Conversion]
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One readable format: its name, one line on it, the evidence it holds, what it lacks, and its two functions."""
+    """One readable format: its name, one line on it, the evidence it holds, what it lacks, and its two functions.
+
+    `convert` takes all sources of one command in their order: most formats read one after another, some read them
+    in pairs. `recognises` looks at one source and raises nothing but what opening it raises.
+    """
 
     name: str
     summary: str
     evidence: str
     lacks: str
-    convert: Callable[[str | bytes, ReaderOptions], Conversion]
-    recognises: Callable[[str | bytes], bool]
+    convert: Reader
+    recognises: Callable[[Source], bool]
+
+
+def each(one: Callable[[Source, int, ReaderOptions], Conversion], parts: str = "") -> Reader:
+    """Read source after source with a function of a source, its number from 1, and the options.
+
+    `parts` says what `select` can take of a source; where it is empty there is nothing to select.
+    """
+
+    def convert(sources: Sequence[Source], options: ReaderOptions) -> Conversion:
+        if options.select is not None and not parts:
+            raise InputError("select: found a part where this format has none; the command without it would do")
+        whole = Conversion()
+        for number, source in enumerate(sources, 1):
+            try:
+                part = one(source, number, options)
+            except InputError as error:
+                raise named(error, source) from error
+            whole.add(part, source.name)
+        return whole
+
+    return convert
+
+
+def named(error: InputError, source: Source) -> InputError:
+    """The same error with the source's name before it."""
+    return InputError(f"{source.name}: {error}") if source.name else error

@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from ..errors import InputError
 from ..faults import described
 from ..records import LARGEST_COUNT
+from .source import LARGEST_SOURCE, Source
 
-LARGEST_SOURCE = 1 << 28  # bytes; a bench file with all its output texts has a hundredth of it
+MISSING = ("n/a", "N/A")  # what some engines write in place of null
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
@@ -71,7 +72,7 @@ def parsed(text: str | bytes) -> tuple[Any, int]:
     except ValueError as error:
         line = getattr(error, "lineno", 0)
         found = f"something that is not JSON at line {line}" if line else "a number of too many digits"
-    refuse("text", found, "the whole JSON file that the bench wrote would do")
+    refuse("text", found, "the whole JSON that was written would do")
 
 
 class Entry:
@@ -86,7 +87,7 @@ class Entry:
 
     def get(self, *names: str) -> tuple[str, Any]:
         """The field that goes by one of these names, and its value; two names that disagree are refused."""
-        there = [(name, self.fields[name]) for name in names if self.fields.get(name) is not None]
+        there = [(name, self.fields[name]) for name in names if self.fields.get(name) not in (None, *MISSING)]
         for name, value in there[1:]:
             if value != there[0][1]:
                 refuse(self.at(name), f"another value than {there[0][0]} has", "one value would do")
@@ -109,6 +110,7 @@ class Entry:
         name, value = self.get(*names)
         if value is None:
             return None
+        value = unwrapped(value)
         if isinstance(value, dict):
             if set(value) != {str(place) for place in range(len(value))}:
                 refuse(self.at(name), "keys that are not 0, 1 and so on", "one count for each position would do")
@@ -156,6 +158,16 @@ class Entry:
         return int(value)
 
 
+def unwrapped(value: object) -> object:
+    """A list or an object that was written into a text as JSON; anything else as it is."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return parsed(value)[0]
+        except InputError:
+            return value
+    return value
+
+
 def entries_of(value: object, where: str) -> list[Entry]:
     """The objects of a list, each with its place counted from 1."""
     if not isinstance(value, list):
@@ -164,3 +176,54 @@ def entries_of(value: object, where: str) -> list[Entry]:
         if not isinstance(one, dict):
             refuse(f"{where}[{place}]", described(one), "an object would do")
     return [Entry(one, f"{where}[{place}]") for place, one in enumerate(value, 1)]
+
+
+def rows_of(source: Source) -> Iterator[Entry]:
+    """The objects of a source: JSON Lines (plain, or with `data:` before each line), one object, or one list.
+
+    JSON Lines are read line by line, anything else whole. Each object knows its place: `line 3`, `[3]`, or none.
+
+    Raises
+    ------
+    InputError
+        It is none of these, or a line holds no JSON object.
+    """
+    lines = _numbered(source)
+    number, first = next(lines, (0, b""))
+    try:
+        value, _ = parsed(first)
+    except InputError:
+        value = None  # no JSON in one line: the whole text may be
+    if not isinstance(value, dict):
+        value, _ = parsed(source.text())
+        yield from entries_of(value, "") if isinstance(value, list) else [_object(value, "")]
+        return
+    following = next(lines, None)
+    yield Entry(value, f"line {number}" if following else "")
+    while following is not None:
+        number, line = following
+        try:
+            value, _ = parsed(line)
+        except InputError as error:
+            raise InputError(f"line {number}: {error}") from error
+        yield _object(value, f"line {number}")
+        following = next(lines, None)
+
+
+def _numbered(source: Source) -> Iterator[tuple[int, bytes]]:
+    """Lines that hold something, without what server-sent events put before and after it."""
+    for number, line in enumerate(source.lines(), 1):
+        text = line.strip().removeprefix(b"data:").strip()
+        if text and text != b"[DONE]":
+            yield number, text
+
+
+def _object(value: object, where: str) -> Entry:
+    if not isinstance(value, dict):
+        refuse(where or "text", described(value), "a JSON object would do")
+    return Entry(value, where)
+
+
+def starts_as_json(source: Source) -> bool:
+    """Whether the first thing of a source is a JSON object or list."""
+    return next((text for _, text in _numbered(source)), b"")[:1] in (b"{", b"[")

@@ -18,6 +18,7 @@ from typing import Any
 from ..errors import InputError, MissingInputError
 from . import FORMATS
 from .form import Conversion, ReaderOptions
+from .source import Source as Origin
 
 SOURCES_FILE = "SOURCES.toml"
 RUNS = "runs"
@@ -122,7 +123,7 @@ def converted(source: Source, form: str, originals: Path) -> Conversion:
     text = path.read_bytes()
     if hashlib.sha256(text).hexdigest() not in (source.sha256, source.copy_sha256):
         raise InputError(f"{source.name}: found another SHA-256 than {SOURCES_FILE} names; the same file would do")
-    return FORMATS[form].convert(text, ReaderOptions(**source.options))
+    return FORMATS[form].convert([Origin.of_text(text)], ReaderOptions(**source.options))
 
 
 def build(sources: Sources, originals: Path) -> dict[str, str]:

@@ -1,0 +1,22 @@
+"""Which runs are fitted together: the primary suites of one worker."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from ..data.words import CELL, PRIMARY, RUN
+
+
+def fit_groups(runs: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Name and runs of each group that is fitted, in the order of their names.
+
+    Workers are never pooled with each other. A suite with role `reference` is screened and not fitted: its candidate
+    columns are hypothetical already. Cells without a screened run that has rounds are left out: their policy of today is
+    unknown.
+    """
+    useful = runs["screened"].values & (runs["request_rounds"].values > 0)
+    known = np.isin(runs[CELL].values, runs[CELL].values[useful]) & (runs["role"].values == PRIMARY)
+    names = runs["worker"].values
+    for name in sorted(set(names[known].tolist())):
+        yield str(name), runs.isel({RUN: np.flatnonzero(known & (names == name))})

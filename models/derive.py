@@ -1,0 +1,168 @@
+"""Survival, exposure and step times on the draws, by the same recursions that stand in the model."""
+
+import numpy as np
+import xarray as xr
+
+from ..data.words import CELL, CHAIN, DEPTH, DRAW, POSITION, RUN, VERIFIED_DEPTH
+from .evidence import Evidence, Floats
+from .population import Population, population
+from .priors import Priors
+from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
+from .timing import arm_ms, reference_ms, rows_ms, single_arm
+
+NODES = 7
+"""Gauss-Hermite nodes for the mean over the run effect: exact to 1e-6 for run effects up to 0.5 on the logit."""
+
+
+def _node(logit: Floats, held: Population, evidence: Evidence, priors: Priors) -> dict[str, Floats]:
+    """All quantities of runs with the given logit hazards (chain, draw, cell, position)."""
+    h = expit(logit, np)
+    v = verified_chance(h, held.uniform, priors.exposure_power, priors.exposure_shape)
+    dynamic = evidence.dynamic_cell[:, None]
+    unmasked = np.where(dynamic, fixed_hazard(h, v, held.delta[..., None], np), h)
+    moved = shifted(np.expand_dims(unmasked, -2), held.omega[..., None], np)  # cell, depth, position
+    fixed = np.cumprod(moved, axis=-1)
+    here = fixed[..., np.arange(len(evidence.cells)), evidence.screened_depth, :]
+    e = np.where(evidence.screened_fixed[:, None], 1.0, exposure(h, v, held.kappa[..., None, None], np))
+    survival = np.where(evidence.screened_fixed[:, None], here, np.cumprod(h, axis=-1))
+    return {
+        "survival": survival,
+        "exposure": e,
+        "verified_chance": np.where(dynamic, v, 1.0),
+        "acceptance": np.where(dynamic, h / v, h),
+        "fixed_survival": fixed,
+    }
+
+
+def _mean_over_runs(held: Population, evidence: Evidence, priors: Priors) -> dict[str, Floats]:
+    points, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    out: dict[str, Floats] = {}
+    for point, weight in zip(points, weights / weights.sum(), strict=True):
+        node = _node(held.logit + point * held.run_sd[..., None, None], held, evidence, priors)
+        for name, value in node.items():
+            out[name] = out.get(name, 0.0) + weight * value
+    return out
+
+
+def _p_verified(e: Floats) -> Floats:
+    """P(V = k) = e_k - e_{k+1} for k = 0..K."""
+    full = np.concatenate([np.ones_like(e[..., :1]), e, np.zeros_like(e[..., :1])], axis=-1)
+    return np.asarray(full[..., :-1] - full[..., 1:])
+
+
+def _recorded(held: Population, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats]:
+    """Each recorded run's chance to pass a position under its policy, and its fixed-depth survival, untransported.
+
+    A fixed run's own survival holds its transport: that is what its rounds saw.
+    """
+    h = expit(held.logit_in_sample[..., evidence.cell, :] + held.run_shift[..., None], np)
+    v = verified_chance(h, held.uniform[..., evidence.cell, :], priors.exposure_power, priors.exposure_shape)
+    dynamic = evidence.dynamic_cell[evidence.cell][:, None]
+    unmasked = np.where(dynamic, fixed_hazard(h, v, held.delta[..., evidence.cell, None], np), h)
+    omega = held.omega[..., evidence.cell, evidence.depth][..., None]
+    g = np.where(evidence.fixed[:, None], shifted(unmasked, omega, np), unmasked)
+    return np.where(evidence.fixed[:, None], g, h), np.cumprod(g, axis=-1)
+
+
+def _predicted(rng: np.random.Generator, chance: Floats, overdispersion: Floats, evidence: Evidence) -> Floats:
+    """Accepted counts of a repetition of each run's rounds: a beta-binomial step a position."""
+    concentration = 1.0 / (overdispersion[..., None] + 1e-7)
+    before, out = np.broadcast_to(evidence.rounds, chance.shape[:-1]), []
+    for i in range(evidence.deepest):
+        p = np.clip(chance[..., i], 1e-9, 1 - 1e-9)
+        drawn = rng.binomial(before, rng.beta(p * concentration, (1.0 - p) * concentration))
+        before = np.where(evidence.inside[:, i], drawn, 0)
+        out.append(before)
+    return np.stack(out, axis=-1)
+
+
+def derived(
+    draws: xr.Dataset, evidence: Evidence, priors: Priors, config_ms: Floats, seed: int
+) -> tuple[xr.Dataset, xr.Dataset]:
+    """Turn draws of the sampled variables into what the analysis floor takes.
+
+    Parameters
+    ----------
+    draws
+        Free variables of `build_model`, dims chain, draw and their own; of the posterior or of the prior.
+    evidence, priors, config_ms
+        What the model was built from; H[0..K] in ms.
+    seed
+        Of the conditional draws.
+
+    Returns
+    -------
+    tuple of xarray.Dataset
+        Quantities over (chain, draw) and cell, run, position, depth, verified_depth: `survival` of the screened policy
+        (0 beyond its cap), `fixed_survival` (depth d verified throughout, with transport), `exposure` (of the screened
+        policy), `p_verified`, `verified_chance` v and `acceptance` a of a dynamic policy, `step_ms` of the screened
+        policy, `step_base_ms` at `origin_ms`, `row_slope` a row, `delta`, `omega`, `overlap`, `overhead_ms`,
+        `run_fixed_survival`, and the hyperparameters; shares and ms. And repeated counts, `accepted` (run, position).
+    """
+    held = population(draws, evidence, priors, seed)
+    rng = np.random.default_rng([seed, 1])
+    means = _mean_over_runs(held, evidence, priors)
+    allowed = evidence.positions <= evidence.screened_depth[:, None]
+    means["survival"], means["exposure"] = means["survival"] * allowed, means["exposure"] * allowed
+    p_verified = _p_verified(means["exposure"])
+    origin_ms = reference_ms(evidence, config_ms)
+    # the base of a cell whose one timed arm is the screened dynamic policy is that policy's own step
+    own = single_arm(evidence) & ~evidence.screened_fixed
+    nominal = np.where(own, origin_ms, config_ms[evidence.screened_depth])
+    effective = evidence.screened_fixed | (evidence.exposure_matters & ~own)
+    anchor = np.where(effective, p_verified @ config_ms, nominal)
+    slope, gamma = held.slope[..., None], held.gamma[..., None]
+    base = np.exp(held.log_base)
+    step = arm_ms(base, rows_ms(slope, gamma, evidence.batch, anchor, origin_ms), np)
+    run_chance, run_fixed = _recorded(held, evidence, priors)
+    front = held.run_sd.shape
+    known = {name: draws[name] for name in HYPERPARAMETERS if name in draws}
+    dims = (CHAIN, DRAW)
+    quantities = {
+        "survival": ((*dims, CELL, POSITION), means["survival"]),
+        "exposure": ((*dims, CELL, POSITION), means["exposure"]),
+        "p_verified": ((*dims, CELL, VERIFIED_DEPTH), p_verified),
+        "verified_chance": ((*dims, CELL, POSITION), means["verified_chance"]),
+        "acceptance": ((*dims, CELL, POSITION), means["acceptance"]),
+        "fixed_survival": ((*dims, CELL, DEPTH, POSITION), means["fixed_survival"] * _up_to_depth(evidence)),
+        "step_ms": ((*dims, CELL), step, {"units": "ms"}),
+        "step_base_ms": ((*dims, CELL), base, {"units": "ms"}),
+        "origin_ms": (CELL, origin_ms, {"units": "ms"}),
+        "row_slope": ((*dims, CELL), slope * evidence.batch**-gamma),
+        "delta": ((*dims, CELL), held.delta),
+        "kappa": (dims, held.kappa),
+        "omega": ((*dims, CELL, DEPTH), held.omega),
+        "overlap": (dims, rng.beta(priors.overlap_alpha, priors.overlap_beta, front)),
+        "overhead_ms": (dims, priors.overhead_top_ms * rng.beta(2.0, 2.0, front), {"units": "ms"}),
+        "run_fixed_survival": ((*dims, RUN, POSITION), run_fixed),
+        "run_chance": ((*dims, RUN, POSITION), run_chance),
+        "slope": (dims, held.slope),
+        "slope_batch": (dims, held.gamma),
+    }
+    coords = {
+        CHAIN: draws[CHAIN].values,
+        DRAW: draws[DRAW].values,
+        CELL: list(evidence.cells),
+        POSITION: evidence.positions,
+        DEPTH: np.arange(evidence.deepest + 1),
+        VERIFIED_DEPTH: np.arange(evidence.deepest + 1),
+        "run_id": (RUN, list(evidence.run_ids)),
+        "run_cell": (RUN, [evidence.cells[k] for k in evidence.cell]),
+    }
+    again = _predicted(rng, run_chance, draws["overdispersion"].values, evidence)
+    predicted = xr.Dataset(
+        {"accepted": ((*dims, RUN, POSITION), again)},
+        {k: v for k, v in coords.items() if k in (CHAIN, DRAW, POSITION, "run_id")},
+    )
+    return xr.Dataset(quantities, coords).assign(known), predicted
+
+
+HYPERPARAMETERS = (
+    "s_cell", "s_run", "s_cell_position", "overdispersion", "s_transport", "s_start", "s_run_time", "s_request_time",
+)  # fmt: skip
+"""Spreads that a planner draws future cells, runs and starts from."""
+
+
+def _up_to_depth(evidence: Evidence) -> Floats:
+    """1 where position <= depth: shape (depth, position)."""
+    return (evidence.positions <= np.arange(evidence.deepest + 1)[:, None]).astype(float)

@@ -1,0 +1,160 @@
+"""What no count speaks of, drawn given the sampled variables: means of run effects, deep positions, unseen exposure.
+
+Each law is the exact conditional under the model, so that draws of it beside the sampled ones are draws of the joint
+posterior; given forward draws of the model it gives the joint prior.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from .evidence import Evidence, Floats
+from .model import exposed_places, run_contrasts, runs_of_cells, transport_steps
+from .priors import Priors
+from .timing import TimedArms, start_shares
+
+type Generator = np.random.Generator
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Draws in front (chain, draw), then cells or runs, then positions or depths; logit scale or shares."""
+
+    logit_in_sample: Floats  # cell, position: of the recorded runs' mean
+    logit: Floats  # cell, position: of a run at the centre of its cell
+    run_shift: Floats  # run
+    run_sd: Floats
+    uniform: Floats  # cell, position
+    kappa: Floats
+    delta: Floats  # cell
+    omega: Floats  # cell, depth 0..K
+    log_base: Floats  # cell: at the origin's config time, over starts and runs; NaN without a time
+    slope: Floats
+    gamma: Floats
+
+
+class _Draws:
+    """Sampled variables by name, with what is not sampled drawn from its prior."""
+
+    def __init__(self, draws: xr.Dataset, rng: Generator) -> None:
+        self.draws, self.rng = draws, rng
+        self.front = (draws.sizes["chain"], draws.sizes["draw"])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.draws
+
+    def __getitem__(self, name: str) -> Any:
+        return self.draws[name].values
+
+    def normal(self, *shape: int) -> Floats:
+        return self.rng.standard_normal((*self.front, *shape))
+
+    def half_normal(self, scale: float, *shape: int) -> Floats:
+        return np.asarray(scale * np.abs(self.normal(*shape)))
+
+
+def _mean_effect(draws: _Draws, total: Floats, mean: Floats, spread: Floats, effect_sd: Floats) -> Floats:
+    """An effect given total ~ Normal(mean, sqrt(spread^2 + effect_sd^2)), of which it is the second part."""
+    share = effect_sd**2 / (spread**2 + effect_sd**2)
+    return np.asarray(share * (total - mean) + effect_sd * np.sqrt(1.0 - share) * draws.normal(total.shape[-1]))
+
+
+def _logits(draws: _Draws, evidence: Evidence) -> tuple[Floats, Floats]:
+    kind = evidence.dynamic_cell.astype(int)
+    centre = draws["cell_centre"]
+    position = draws["position_mean"][..., kind, :] if "position_mean" in draws else np.zeros(1)
+    s_shape = draws["s_cell_position"][..., None, None]
+    logits = centre[..., None] + position + s_shape * draws.normal(len(kind), evidence.deepest)
+    cell, place = exposed_places(evidence)
+    logits[..., cell, place] = draws["theta"]
+    effect_sd = draws["s_run"][..., None] / np.sqrt(runs_of_cells(evidence))
+    mean = draws["hazard_centre"][..., kind]
+    effect = _mean_effect(draws, centre, mean, draws["s_cell"][..., None], effect_sd)
+    return logits, logits - effect[..., None]
+
+
+def _omega(draws: _Draws, evidence: Evidence) -> Floats:
+    """The walk of every cell and depth, sampled steps and others; one more step before it where no run was fixed."""
+    cells, deepest = len(evidence.cells), evidence.deepest
+    step = draws.normal(cells, deepest)
+    if sampled := transport_steps(evidence):
+        step[..., [k for k, _ in sampled], [e for _, e in sampled]] = draws["transport_step"]
+    sums = np.concatenate([np.zeros((*step.shape[:-1], 1)), np.cumsum(step, axis=-1)], axis=-1)
+    at_origin = sums[..., np.arange(cells), evidence.origin][..., None]
+    depth = np.arange(deepest + 1)
+    sign = np.where(depth < evidence.origin[:, None], -1.0, 1.0)
+    first = evidence.origin_steps[:, None] * draws.normal(cells, 1)
+    return np.asarray(draws["s_transport"][..., None, None] * (first + sign * (sums - at_origin)))
+
+
+def _times(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats, Floats]:
+    cells = len(evidence.cells)
+    if "log_base" not in draws:
+        log_base = np.full((*draws.front, cells), np.nan)
+    else:
+        mean_start = draws["s_start"][..., None] * (draws["start_score"] @ start_shares(evidence).T)
+        total = draws["log_base"] - mean_start
+        effect_sd = draws["s_run_time"][..., None] / np.sqrt(TimedArms.of(evidence).in_base(cells))
+        centre = np.full_like(total, np.log(priors.time_centre_ms))
+        spread = np.full_like(total, priors.time_centre_sd)
+        log_base = total - _mean_effect(draws, total, centre, spread, effect_sd)
+        log_base[..., start_shares(evidence).sum(axis=1) == 0.0] = np.nan
+    if "slope" in draws:
+        slope, gamma = (
+            draws["slope"],
+            draws["slope_batch"] if "slope_batch" in draws else np.zeros(draws.front),
+        )
+    else:
+        slope, gamma = (
+            draws.rng.beta(priors.row_slope_alpha, priors.row_slope_beta, draws.front),
+            np.zeros(draws.front),
+        )
+    return log_base, slope, gamma
+
+
+def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int) -> Population:
+    """Complete the draws of the sampled variables.
+
+    Parameters
+    ----------
+    draws
+        Free variables of `build_model` and `uniform`, dims chain, draw and their own.
+    evidence, priors
+        What the model was built from.
+    seed
+        Of the conditional draws.
+    """
+    held = _Draws(draws, np.random.default_rng(seed))
+    cells, deepest = len(evidence.cells), evidence.deepest
+    in_sample, logit = _logits(held, evidence)
+    uniform = held.rng.uniform(size=(*held.front, cells, deepest))
+    delta = held.half_normal(priors.masked_gap_scale, cells)
+    kappa = held.half_normal(priors.rejected_gap_scale)
+    places = np.flatnonzero(evidence.exposure_matters)
+    if len(places):
+        uniform[..., places, :], delta[..., places], kappa = (
+            held["uniform"],
+            held["delta"],
+            held["kappa"],
+        )
+    shift: npt.NDArray[np.float64] = np.zeros((*held.front, len(evidence.cell)))
+    if "run_contrast" in held:
+        shift = held["run_contrast"] @ run_contrasts(evidence).T
+    omega = _omega(held, evidence)
+    log_base, slope, gamma = _times(held, evidence, priors)
+    return Population(
+        in_sample,
+        logit,
+        shift,
+        held["s_run"],
+        uniform,
+        kappa,
+        delta,
+        omega,
+        log_base,
+        np.asarray(slope),
+        gamma,
+    )

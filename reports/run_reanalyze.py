@@ -1,0 +1,177 @@
+"""The main job: screen, fit each group, compare, decide, and store the result whole."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from .. import __version__
+from ..analysis.arms import measured_arms
+from ..analysis.comparison import compare
+from ..analysis.decision import Rule
+from ..analysis.groups import fit_groups
+from ..analysis.result import CONTENT_HASH, assemble
+from ..analysis.screen import screen
+from ..data.errors import InputError, MissingInputError
+from ..data.inputs import Inputs, usable_inputs
+from ..data.study import Study, load_study
+from ..models.fit import fit
+from ..models.priors import Priors
+from ..models.sampling import Settings
+from .comparison_json import comparison_document
+from .comparison_md import comparison_page, summary_lines
+from .numbers import as_json
+from .output import write_whole
+from .run_screen import SCREEN_JSON, TABLES_MD
+from .screen_json import screen_document
+from .tables import tables
+
+COMPARISON_MD, COMPARISON_JSON, POSTERIOR_NC = "COMPARISON.md", "comparison.json", "posterior.nc"
+LIBRARIES = ("arviz", "numpy", "nutpie", "pymc", "scipy", "xarray")
+
+
+def _provenance(study: Study, inputs: Inputs, settings: Settings, began: float) -> dict[str, Any]:
+    return {
+        "study": study.name,
+        "study_sha256": study.sha256,
+        "inputs": {account.name: account.sha256 for account in inputs.files if account.present},
+        "settings": {key: value for key, value in asdict(settings).items() if key != "progress"},
+        "versions": {"draftdepth": __version__, **{name: version(name) for name in LIBRARIES}},
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def _per_group(trees: Mapping[str, xr.DataTree], name: str) -> dict[str, xr.Dataset]:
+    return {
+        f"{name}/{group.replace(':', '_').replace('/', '_')}": tree[name].to_dataset()
+        for group, tree in trees.items()
+        if name in tree
+    }
+
+
+def _netcdf(tree: xr.DataTree) -> Any:
+    def write(path: Path) -> None:
+        tree.to_netcdf(path, engine="h5netcdf")
+
+    return write
+
+
+def reanalyze_study(
+    named: str, roots: Mapping[str, Path], out_dir: Path, settings: Mapping[str, Any], json_wanted: bool, tell: Any
+) -> str:
+    """Screen, fit, compare, decide and write everything.
+
+    Parameters
+    ----------
+    named
+        An embedded study's name, a folder or a `study.toml`.
+    roots
+        Folders in place of the study's roots.
+    out_dir
+        Where the results go.
+    settings
+        `seed` (None: the study's), `draws`, `tune`, `chains`, `sampler`, `progress`.
+    json_wanted
+        Whether stdout gets the comparison as JSON.
+    tell
+        Called with a line of progress.
+
+    Returns
+    -------
+    str
+        What goes to stdout.
+
+    Raises
+    ------
+    DraftdepthError
+        Bad input (exit 2), or a group that has not converged (exit 3): then no rate of any group is written.
+    """
+    began = time.monotonic()
+    study = load_study(named)
+    inputs = usable_inputs(study, roots)
+    rule = Rule.stated(study.decision)
+    priors = Priors.stated(study.scheduler, study.priors)
+    screened = screen(study, inputs.runs)
+    seed = study.seed if settings["seed"] is None else settings["seed"]
+    chosen = Settings(**{**settings, "seed": seed})
+    trees: dict[str, xr.DataTree] = {}
+    for group, runs in fit_groups(inputs.runs):
+        tell(f"fitting {group}: {runs.sizes['run']} runs")
+        trees[group] = fit(runs, np.array(study.cost.config_ms), priors, chosen, group)
+    rates, comparison, decision = compare(study, screened, inputs.runs, trees, rule)
+    screen_text = screen_document(study, inputs, screened, measured_arms(inputs.runs, screened))
+    told = {
+        "diagnostics": {
+            g: {str(k): float(v) for k, v in tree["diagnostics"].data_vars.items()} for g, tree in trees.items()
+        },
+        "priors": priors.as_dict(),
+    }
+    document = comparison_document(study, screened, comparison, decision, rule, told)
+    groups = {
+        "runs": inputs.runs,
+        "screen": screened,
+        "rates": rates.astype("float32"),
+        "comparison": comparison,
+        "decision": decision,
+    }
+    groups["bounds"] = screened[["survival_bound", "tokens_bound", "rate_bound"]]
+    for name in ("prior", "posterior", "posterior_predictive", "sample_stats"):
+        groups |= _per_group(trees, name)
+    tree = assemble(groups, _provenance(study, inputs, chosen, began))
+    tree.attrs["comparison"] = as_json(document)
+    write_whole(
+        out_dir,
+        {
+            SCREEN_JSON: as_json(screen_text),
+            TABLES_MD: tables(screen_text),
+            COMPARISON_JSON: as_json(document),
+            COMPARISON_MD: comparison_page(document),
+            POSTERIOR_NC: _netcdf(tree),
+        },
+    )
+    if json_wanted:
+        return as_json(document)
+    mark = " (SYNTHETIC records)" if study.synthetic else ""
+    return (
+        f"{study.name}{mark}: the rule's recommendations, ESTIMATED\n{summary_lines(document)}"
+        f"content {tree.attrs[CONTENT_HASH]}\n"
+        f"results: {', '.join(str(out_dir / name) for name in (COMPARISON_MD, TABLES_MD, POSTERIOR_NC))}\n"
+    )
+
+
+def show_file(path: Path, json_wanted: bool) -> str:
+    """Reopen a stored result.
+
+    Returns
+    -------
+    str
+        Its comparison as JSON, or its recommendations and where it came from.
+
+    Raises
+    ------
+    DraftdepthError
+        The file is not there or holds no result of this program.
+    """
+    if not path.is_file():
+        raise MissingInputError(f"{path}: found nothing; a posterior.nc that reanalyze wrote would do")
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as tree:
+            attributes = dict(tree.attrs)
+        document = json.loads(attributes["comparison"])
+        provenance = json.loads(attributes["provenance"])
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path}: found no result of this program; a posterior.nc that reanalyze wrote would do"
+        ) from error
+    if json_wanted:
+        return as_json(document)
+    return (
+        f"{provenance['study']}, seed {provenance['settings']['seed']}\n{summary_lines(document)}"
+        f"content {attributes[CONTENT_HASH]}\n"
+    )
