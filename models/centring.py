@@ -8,8 +8,9 @@ import numpy as np
 
 from .evidence import Evidence, Floats
 
-TYPICAL_SHAPE_SD = 0.1  # of a cell's own deviation at a position, on the logit
+TYPICAL_SHAPE_SD = 0.03  # of a cell's own deviation at a position, on the logit
 LEAST_RUN_SD = 0.02
+CAUTION = 1 / 3  # the guess of a spread is rough, and centring on one that vanishes is a funnel: lean to c = 0
 TYPICAL_OVERDISPERSION = 0.001  # n trials tell no more than n / (1 + .001 n) would without it
 
 
@@ -58,5 +59,5 @@ def run_centring(evidence: Evidence, contrasts: Floats) -> Floats:
     information = _information(evidence)[0].sum(axis=1)
     share = contrasts**2
     total = (share.T @ information) / np.maximum(share.sum(axis=0), 1e-12)
-    sd = run_sd(evidence)
+    sd = CAUTION * run_sd(evidence)
     return np.asarray(sd**2 * total / (1.0 + sd**2 * total))

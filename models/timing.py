@@ -125,7 +125,7 @@ def state_times(
                 gamma,
                 evidence.batch[cell],
                 here,
-                config_ms[evidence.origin[cell]],
+                reference_ms(evidence, config_ms)[cell],
             )
             duration = arm_ms(duration, rows, pt)
         expected = pt.log(duration) + pt.dot(own, start)

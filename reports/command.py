@@ -192,3 +192,22 @@ def scrape(
     click.echo(said, nl=False)
     if not whole:
         sys.exit(130)
+
+
+@main.command()
+@click.argument("kind", type=click.Choice(["vllm-synthetic", "csv", "parquet", "priors"]))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", "target", type=click.Path(path_type=Path), help="A file in place of stdout.")
+def export(kind: str, file: Path, target: Path | None) -> None:
+    """Hand on a stored result FILE as KIND: rates to replay, the comparison, or the next study's priors."""
+    from ..data.errors import InputError
+    from .output import write_whole
+    from .run_export import export as exported
+
+    made = exported(kind, file)
+    if target is not None:
+        write_whole(target.parent, {target.name: made})
+    elif isinstance(made, str):
+        click.echo(made, nl=False)
+    else:
+        raise InputError(f"{kind}: found no --output; a file name would do, since it is no text")

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -145,6 +146,28 @@ def reanalyze_study(
     )
 
 
+@contextmanager
+def stored(path: Path) -> Iterator[xr.DataTree]:
+    """Open a stored result.
+
+    Raises
+    ------
+    DraftdepthError
+        The file is not there or holds no result of this program.
+    """
+    if not path.is_file():
+        raise MissingInputError(f"{path}: found nothing; a {POSTERIOR_NC} that reanalyze wrote would do")
+    wanted = f"{path}: found no result of this program; a {POSTERIOR_NC} that reanalyze wrote would do"
+    try:
+        tree = xr.open_datatree(path, engine="h5netcdf")
+    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(wanted) from error
+    with tree:
+        if not {"comparison", "provenance", CONTENT_HASH} <= set(tree.attrs):
+            raise InputError(wanted)
+        yield tree
+
+
 def show_file(path: Path, json_wanted: bool) -> str:
     """Reopen a stored result.
 
@@ -158,20 +181,10 @@ def show_file(path: Path, json_wanted: bool) -> str:
     DraftdepthError
         The file is not there or holds no result of this program.
     """
-    if not path.is_file():
-        raise MissingInputError(f"{path}: found nothing; a posterior.nc that reanalyze wrote would do")
-    try:
-        with xr.open_datatree(path, engine="h5netcdf") as tree:
-            attributes = dict(tree.attrs)
-        document = json.loads(attributes["comparison"])
-        provenance = json.loads(attributes["provenance"])
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path}: found no result of this program; a posterior.nc that reanalyze wrote would do"
-        ) from error
+    with stored(path) as tree:
+        document, provenance = json.loads(tree.attrs["comparison"]), json.loads(tree.attrs["provenance"])
+        content = tree.attrs[CONTENT_HASH]
     if json_wanted:
         return as_json(document)
-    return (
-        f"{provenance['study']}, seed {provenance['settings']['seed']}\n{summary_lines(document)}"
-        f"content {attributes[CONTENT_HASH]}\n"
-    )
+    seed = provenance["settings"]["seed"]
+    return f"{provenance['study']}, seed {seed}\n{summary_lines(document)}content {content}\n"

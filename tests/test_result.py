@@ -1,0 +1,155 @@
+"""A stored result from made-up draws: what is written agrees with what was computed, and what is handed on with both."""
+
+import csv
+import io
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+from draftdepth.analysis.comparison import compare
+from draftdepth.analysis.decision import Rule
+from draftdepth.analysis.groups import fit_groups
+from draftdepth.analysis.result import assemble, content_hash
+from draftdepth.reports.command import main
+from draftdepth.reports.comparison_json import comparison_document
+from draftdepth.reports.comparison_md import comparison_page
+from draftdepth.reports.numbers import as_json
+
+from .builders import record
+from .test_rates import certain
+from .test_screen import screened
+
+DRAWS = 40
+
+
+def _tree(folder: Path) -> tuple[xr.DataTree, dict[str, Any]]:
+    """A result of one cell whose draws are the screen's figures with noise of known spread."""
+    study, inputs, cells = screened(folder, [record(), record(run="r2", request_rounds=1700)])
+    rng = np.random.default_rng(20260902)
+    sure = certain(study, cells, DRAWS)
+    noise = xr.DataArray(1 + 0.02 * rng.standard_normal((1, DRAWS)), dims=("chain", "draw"))
+    posterior = sure.assign(
+        survival=sure["survival"] * noise, fixed_survival=sure["fixed_survival"] * noise,
+        s_run=(("chain", "draw"), np.full((1, DRAWS), 0.25)),
+    )  # fmt: skip
+    wide = xr.DataArray(1 + 0.1 * rng.standard_normal((1, DRAWS)), dims=("chain", "draw"))
+    prior = sure.assign(survival=sure["survival"] * wide, fixed_survival=sure["fixed_survival"] * wide)
+    fitted = xr.DataTree.from_dict({"posterior": posterior, "prior": prior})
+    fitted.attrs["slope_taught"] = 0
+    rates, comparison, decision = compare(study, cells, inputs.runs, {"w": fitted}, Rule())
+    told = {"diagnostics": {"w": {"survival_rhat": 1.0}}, "priors": {"run_scale": 0.3}}
+    document = comparison_document(study, cells, comparison, decision, Rule(), told)
+    groups = {"rates": rates, "comparison": comparison, "decision": decision, "posterior/w": posterior}
+    tree = assemble(groups, {"study": "made-up", "settings": {"seed": 1}})
+    tree.attrs["comparison"] = as_json(document)
+    return tree, document
+
+
+def _run(*words: object) -> Any:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("result")
+    tree, document = _tree(folder)
+    tree.to_netcdf(folder / "posterior.nc", engine="h5netcdf")
+    return folder / "posterior.nc", document
+
+
+def test_the_content_hash_is_of_values_and_not_of_bytes(tmp_path: Path) -> None:
+    first, second = _tree(tmp_path / "1")[0], _tree(tmp_path / "2")[0]
+    assert content_hash(first) == content_hash(second) == first.attrs["content_sha256"]
+    changed = second.copy(deep=True)
+    changed["posterior/w"]["survival"][0, 0, 0, 0] += 1e-12
+    assert content_hash(changed) != content_hash(first)
+
+
+def test_show_reopens_what_was_stored(stored: tuple[Path, dict[str, Any]]) -> None:
+    path, document = stored
+    assert json.loads(_run("show", path, "--json").stdout) == json.loads(as_json(document))
+    assert document["cells"][0]["sentence"] in _run("show", path).stdout
+
+
+def test_the_page_holds_the_document_s_numbers(stored: tuple[Path, dict[str, Any]]) -> None:
+    _, document = stored
+    page = comparison_page(document)
+    (cell,) = document["cells"]
+    assert "SYNTHETIC" in page
+    for row in cell["depths"]:
+        found = row["fixed_depth"]["scenarios"]["assumption_priors"]["rate"]
+        assert (
+            f"| {found['p50']:.1f} [{found['p25']:.1f} to {found['p75']:.1f}] ({found['p05']:.1f} to {found['p95']:.1f}) |"
+            in page
+        )
+    assert page.count("UNSUPPORTED: ") == 2
+    assert cell["depths"][5]["label"] == "EXTRAPOLATED"
+
+
+def test_contraction_is_what_the_two_spreads_say(stored: tuple[Path, dict[str, Any]]) -> None:
+    _, document = stored
+    row = document["cells"][0]["depths"][3]
+    assert row["proxy"]["contraction"] == pytest.approx(1 - (0.02 / 0.1) ** 2, abs=0.03)
+
+
+def test_csv_and_parquet_hold_the_comparison(stored: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    path, document = stored
+    rows = list(csv.DictReader(io.StringIO(_run("export", "csv", path).stdout)))
+    assert len(rows) == 6 * 2 * 10
+    at = next(r for r in rows if (r["depth"], r["estimand"], r["scenario"]) == ("3", "fixed_depth", "centre"))
+    expected = document["cells"][0]["depths"][3]["fixed_depth"]["scenarios"]["centre"]["rate"]["p95"]
+    assert float(at["rate_p95"]) == expected
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert _run("export", "parquet", path, "-o", tmp_path / "c.parquet").exit_code == 0
+    assert parquet.read_table(tmp_path / "c.parquet").num_rows == len(rows)
+    assert _run("export", "parquet", path).exit_code == 2
+
+
+def test_synthetic_rates_never_increase_and_are_the_posterior_s(stored: tuple[Path, dict[str, Any]]) -> None:
+    path, _ = stored
+    exported = json.loads(_run("export", "vllm-synthetic", path).stdout)
+    with xr.open_datatree(path, engine="h5netcdf") as tree:
+        draws = tree["posterior/w"]["fixed_survival"].isel(cell=0).sel(depth=4).values
+    for depth in exported["cells"][0]["depths"]:
+        assert len(depth["unconditional_acceptance_rates"]["mean"]) == depth["num_speculative_tokens"]
+        for curve in depth["unconditional_acceptance_rates"].values():
+            assert all(a >= b for a, b in itertools.pairwise(curve))
+    mean = exported["cells"][0]["depths"][3]["unconditional_acceptance_rates"]["mean"]
+    np.testing.assert_allclose(mean, draws.mean(axis=(0, 1))[:4], rtol=1e-12)
+
+
+def test_exported_priors_are_read_by_the_next_study(stored: tuple[Path, dict[str, Any]]) -> None:
+    import tomllib
+
+    from draftdepth.models.priors import Priors
+
+    path, _ = stored
+    entries = tomllib.loads(_run("export", "priors", path).stdout)["priors"]
+    assert entries == {"run_scale": 0.25}
+    assert Priors.stated("unknown", entries).run_scale == 0.25
+
+
+def test_a_file_that_is_no_result_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.nc").write_text("not netCDF")
+    xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
+    for name in ("x.nc", "other.nc", "none.nc"):
+        for words in (("show",), ("export", "csv")):
+            result = _run(*words, tmp_path / name)
+            assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (2, 1, "")
+
+
+def test_workers_are_apart_and_references_are_not_fitted(tmp_path: Path) -> None:
+    from draftdepth.data.inputs import usable_inputs
+    from draftdepth.data.study import load_study
+
+    groups = dict(fit_groups(usable_inputs(load_study("sp2")).runs))
+    assert list(groups) == ["tp2"]
+    assert set(groups["tp2"]["suite"].values.tolist()) == {"W5-E1p"}
+    _, inputs, _ = screened(tmp_path, [record()])
+    twice = xr.concat([inputs.runs, inputs.runs.assign_coords(worker=("run", ["v"]))], dim="run")
+    assert [(name, group.sizes["run"]) for name, group in fit_groups(twice)] == [("v", 1), ("w", 1)]
