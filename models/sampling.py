@@ -9,10 +9,12 @@ import numpy as np
 import xarray as xr
 
 from ..data.errors import InputError, NotConvergedError
+from ..data.words import DRAW
 
 SAMPLERS = ("nutpie", "pymc")
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400.0
+THIN = 3  # steps for each draw that is kept: the spread of many small cells over positions mixes slowly
 CONSTANT = 1e-12  # a range of draws below this is no randomness: survival beyond a cap
 
 
@@ -68,24 +70,31 @@ def sample(model: Any, program: Any, settings: Settings, seed: int) -> xr.DataTr
     Returns
     -------
     xarray.DataTree
-        Groups `posterior` and `sample_stats`.
+        Groups `posterior` (every third step) and `sample_stats` (every step).
     """
+    steps = THIN * settings.draws
     if settings.sampler == "nutpie":
         import nutpie
 
         tree: xr.DataTree = nutpie.sample(
-            program, draws=settings.draws, tune=settings.tune, chains=settings.chains, seed=seed,
+            program, draws=steps, tune=settings.tune, chains=settings.chains, seed=seed,
             progress_bar=settings.progress, save_warmup=False,
         )  # fmt: skip
-        return tree
-    import pymc as pm
+    else:
+        import pymc as pm
 
-    with model:
-        found: xr.DataTree = pm.sample(
-            draws=settings.draws, tune=settings.tune, chains=settings.chains, random_seed=seed,
-            nuts_sampler="pymc", progressbar=settings.progress, quiet=not settings.progress, cores=1,
-        )  # fmt: skip
-    return found
+        with model:
+            tree = pm.sample(
+                draws=steps, tune=settings.tune, chains=settings.chains, random_seed=seed,
+                nuts_sampler="pymc", progressbar=settings.progress, quiet=not settings.progress, cores=1,
+            )  # fmt: skip
+    kept = tree["posterior"].to_dataset().isel({DRAW: slice(None, None, THIN)})
+    return xr.DataTree.from_dict(
+        {
+            "posterior": kept.assign_coords({DRAW: np.arange(settings.draws)}),
+            "sample_stats": tree["sample_stats"].to_dataset().rename({DRAW: "step"}),
+        }
+    )
 
 
 def divergences(tree: xr.DataTree) -> int:
