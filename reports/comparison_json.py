@@ -78,10 +78,12 @@ def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
     return f"{who}: keep the current policy. {reasons}"
 
 
-def _why_not(depths: list[dict[str, Any]], rule: Rule, fixed: bool) -> str:
-    """Which condition of the rule the likeliest depth fails."""
+def why_not(depths: list[dict[str, Any]], rule: Rule, fixed_depth: int) -> str:
+    """Which condition of the rule the likeliest depth fails; `fixed_depth` is the current policy's, 0 where it is dynamic."""
     best = max(depths[1:], key=lambda row: row["decision"]["p_best"])
     at = best["decision"]
+    if best["depth"] == fixed_depth:
+        return f"Depth {fixed_depth} is what runs today, and the likeliest best (ESTIMATED {100 * at['p_best']:.0f} %)."
     failed = []
     if at["p_gain"] < rule.probability:
         failed.append(
@@ -144,7 +146,7 @@ def comparison_document(
             "depths": depths,
             "recommended": 0 if bool(screen["hypothetical"].values) else int(ruled["recommended"]),
         }
-        cell["why_not"] = "" if cell["recommended"] else _why_not(depths, rule, fixed)
+        cell["why_not"] = "" if cell["recommended"] else why_not(depths, rule, int(screen["cap"]) if fixed else 0)
         cell["sentence"] = sentence(cell, rule)
         cells.append(cell)
     return {

@@ -16,7 +16,7 @@ from draftdepth.analysis.decision import Rule
 from draftdepth.analysis.groups import fit_groups
 from draftdepth.analysis.result import assemble, content_hash
 from draftdepth.reports.command import main
-from draftdepth.reports.comparison_json import comparison_document
+from draftdepth.reports.comparison_json import comparison_document, why_not
 from draftdepth.reports.comparison_md import comparison_page
 from draftdepth.reports.numbers import as_json
 
@@ -91,6 +91,13 @@ def test_the_page_holds_the_document_s_numbers(stored: tuple[Path, dict[str, Any
         )
     assert page.count("UNSUPPORTED: ") == 2
     assert cell["depths"][5]["label"] == "EXTRAPOLATED"
+
+
+def test_a_depth_that_runs_today_is_not_called_a_failed_gain(stored: tuple[Path, dict[str, Any]]) -> None:
+    depths = stored[1]["cells"][0]["depths"]
+    best = max(depths[1:], key=lambda row: row["decision"]["p_best"])["depth"]
+    assert f"Depth {best} is what runs today" in why_not(depths, Rule(), best)
+    assert f"Of the depths, {best} is the likeliest best, but " in why_not(depths, Rule(), 0)
 
 
 def test_contraction_is_what_the_two_spreads_say(stored: tuple[Path, dict[str, Any]]) -> None:
