@@ -145,5 +145,5 @@ def refuse(group: str, faults: list[str]) -> None:
     """
     if faults:
         raise NotConvergedError(
-            f"group {group} has not converged: {'; '.join(faults)}; more --draws, or fewer cells in a study, may do"
+            f"group {group} has not converged: {'; '.join(faults)}; more --draws, or more cells in the study, may do (small groups often fail); `draftdepth screen` needs no fit"
         )
