@@ -134,6 +134,8 @@ def read_record_file(path: Path, name: str | None = None, max_depth: int = DEEPE
         read.faults.append(Fault(read.file, 0, "file", found, wanted))
         return read
 
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return whole("a pipe or device", "a regular file of JSON Lines would do")
     try:
         with path.open("rb") as raw:
             read.sha256 = hashlib.file_digest(raw, "sha256").hexdigest()

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,11 @@ def test_an_unusable_path_is_one_fault(tmp_path: Path) -> None:
     assert [fault.found for fault in read_record_file(tmp_path / "folder").faults] == ["a directory"]
     assert [fault.found for fault in read_record_file(tmp_path / "none").faults] == ["nothing"]
     assert [fault.found for fault in _read(tmp_path, b"").faults] == ["no row"]
+
+
+def test_a_pipe_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert [fault.found for fault in read_record_file(tmp_path / "pipe").faults] == ["a pipe or device"]
 
 
 def test_other_phases_are_left_out_and_counted(tmp_path: Path) -> None:
