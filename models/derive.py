@@ -8,6 +8,7 @@ from .evidence import Evidence, Floats
 from .population import Population, population
 from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
+from .repetition import recorded, repeated
 from .timing import arm_ms, reference_ms, rows_ms, single_arm
 
 NODES = 7
@@ -50,32 +51,6 @@ def _p_verified(e: Floats) -> Floats:
     return np.asarray(full[..., :-1] - full[..., 1:])
 
 
-def _recorded(held: Population, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats]:
-    """Each recorded run's chance to pass a position under its policy, and its fixed-depth survival, untransported.
-
-    A fixed run's own survival holds its transport: that is what its rounds saw.
-    """
-    h = expit(held.logit_in_sample[..., evidence.cell, :] + held.run_shift[..., None], np)
-    v = verified_chance(h, held.uniform[..., evidence.cell, :], priors.exposure_power, priors.exposure_shape)
-    dynamic = evidence.dynamic_cell[evidence.cell][:, None]
-    unmasked = np.where(dynamic, fixed_hazard(h, v, held.delta[..., evidence.cell, None], np), h)
-    omega = held.omega[..., evidence.cell, evidence.depth][..., None]
-    g = np.where(evidence.fixed[:, None], shifted(unmasked, omega, np), unmasked)
-    return np.where(evidence.fixed[:, None], g, h), np.cumprod(g, axis=-1)
-
-
-def _predicted(rng: np.random.Generator, chance: Floats, overdispersion: Floats, evidence: Evidence) -> Floats:
-    """Accepted counts of a repetition of each run's rounds: a beta-binomial step a position."""
-    concentration = 1.0 / (overdispersion[..., None] + 1e-7)
-    before, out = np.broadcast_to(evidence.rounds, chance.shape[:-1]), []
-    for i in range(evidence.deepest):
-        p = np.clip(chance[..., i], 1e-9, 1 - 1e-9)
-        drawn = rng.binomial(before, rng.beta(p * concentration, (1.0 - p) * concentration))
-        before = np.where(evidence.inside[:, i], drawn, 0)
-        out.append(before)
-    return np.stack(out, axis=-1)
-
-
 def derived(
     draws: xr.Dataset, evidence: Evidence, priors: Priors, config_ms: Floats, seed: int
 ) -> tuple[xr.Dataset, xr.Dataset]:
@@ -97,7 +72,8 @@ def derived(
         (0 beyond its cap), `fixed_survival` (depth d verified throughout, with transport), `exposure` (of the screened
         policy), `p_verified`, `verified_chance` v and `acceptance` a of a dynamic policy, `step_ms` of the screened
         policy, `step_base_ms` at `origin_ms`, `row_slope` a row, `delta`, `omega`, `overlap`, `overhead_ms`,
-        `run_fixed_survival`, and the hyperparameters; shares and ms. And repeated counts, `accepted` (run, position).
+        `run_fixed_survival`, and the hyperparameters; shares and ms. And a repetition of each run: `accepted` (run,
+        position) counts and `step_ms` (run), the median request's step, NaN where the run has no time.
     """
     held = population(draws, evidence, priors, seed)
     rng = np.random.default_rng([seed, 1])
@@ -114,7 +90,7 @@ def derived(
     slope, gamma = held.slope[..., None], held.gamma[..., None]
     base = np.exp(held.log_base)
     step = arm_ms(base, rows_ms(slope, gamma, evidence.batch, anchor, origin_ms), np)
-    run_chance, run_fixed = _recorded(held, evidence, priors)
+    runs = recorded(held, evidence, priors, config_ms)
     front = held.run_sd.shape
     known = {name: draws[name] for name in HYPERPARAMETERS if name in draws}
     dims = (CHAIN, DRAW)
@@ -134,8 +110,8 @@ def derived(
         "omega": ((*dims, CELL, DEPTH), held.omega),
         "overlap": (dims, rng.beta(priors.overlap_alpha, priors.overlap_beta, front)),
         "overhead_ms": (dims, priors.overhead_top_ms * rng.beta(2.0, 2.0, front), {"units": "ms"}),
-        "run_fixed_survival": ((*dims, RUN, POSITION), run_fixed),
-        "run_chance": ((*dims, RUN, POSITION), run_chance),
+        "run_fixed_survival": ((*dims, RUN, POSITION), runs.fixed_survival),
+        "run_chance": ((*dims, RUN, POSITION), runs.chance),
         "slope": (dims, held.slope),
         "slope_batch": (dims, held.gamma),
     }
@@ -149,9 +125,9 @@ def derived(
         "run_id": (RUN, list(evidence.run_ids)),
         "run_cell": (RUN, [evidence.cells[k] for k in evidence.cell]),
     }
-    again = _predicted(rng, run_chance, draws["overdispersion"].values, evidence)
+    again, steps = repeated(draws, held, evidence, runs, config_ms, rng)
     predicted = xr.Dataset(
-        {"accepted": ((*dims, RUN, POSITION), again)},
+        {"accepted": ((*dims, RUN, POSITION), again), "step_ms": ((*dims, RUN), steps, {"units": "ms"})},
         {k: v for k, v in coords.items() if k in (CHAIN, DRAW, POSITION, "run_id")},
     )
     return xr.Dataset(quantities, coords).assign(known), predicted

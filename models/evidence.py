@@ -156,24 +156,3 @@ def evidence_of(runs: xr.Dataset) -> Evidence:
         times=runs["step_ms"].values[known],
         time_run=np.nonzero(known)[0].astype(np.int64),
     )
-
-
-def helmert(size: int) -> Floats:
-    """Orthonormal contrasts: shape (size, size - 1), columns orthogonal to the ones."""
-    out = np.zeros((size, max(size - 1, 0)))
-    for column in range(size - 1):
-        out[: column + 1, column] = 1.0
-        out[column + 1, column] = -(column + 1.0)
-        out[:, column] /= np.sqrt((column + 1.0) * (column + 2.0))
-    return out
-
-
-def contrast_matrix(group: Ints, groups: int) -> Floats:
-    """Within-group Helmert contrasts of all members at once: shape (members, contrasts)."""
-    blocks = [helmert(int((group == place).sum())) for place in range(groups)]
-    out = np.zeros((len(group), sum(block.shape[1] for block in blocks)))
-    column = 0
-    for place, block in enumerate(blocks):
-        out[np.flatnonzero(group == place), column : column + block.shape[1]] = block
-        column += block.shape[1]
-    return out

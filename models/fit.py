@@ -38,6 +38,7 @@ REPORTED = (
 """What the gate looks at, beside divergences."""
 
 PRIOR_DRAWS = 1000
+SECOND_ACCEPT = 0.98  # of the second attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Stated:
 
 def prior_of(stated: Stated, seed: int, draws: int = PRIOR_DRAWS) -> tuple[xr.Dataset, xr.Dataset]:
     """Forward draws: derived quantities and repeated counts before a count is seen."""
-    forward = build_model(stated.evidence, stated.priors, stated.config_ms, by_share=False)
+    forward = build_model(stated.evidence, stated.priors, stated.config_ms, forward=True)
     names = [rv.name for rv in forward.free_RVs] + [rv.name for rv in forward.deterministics]
     with forward:
         drawn = pm.draw([forward[name] for name in names], draws=draws, random_seed=seed)
@@ -126,7 +127,7 @@ def fit(
     stated = Stated.of(evidence, priors, config_ms, settings.sampler)
     tree, faults = _attempt(stated, settings, group)
     if faults:
-        settings = replace(settings, draws=2 * settings.draws, tune=2 * settings.tune)
+        settings = replace(settings, draws=2 * settings.draws, tune=2 * settings.tune, target_accept=SECOND_ACCEPT)
         tree, faults = _attempt(stated, settings, group)
     refuse(group, faults)
     if with_prior:

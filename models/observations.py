@@ -1,6 +1,6 @@
-"""Counts and times as the likelihood takes them: which entries stand in it hangs on policies alone, not on the counts.
+"""Counts and times as the likelihood takes them: which entries stand in it hangs on policies and levels, not on the counts.
 
-So a model that was compiled for one group takes another group's counts wherever cells, policies and levels agree.
+So a model that was compiled for one group takes another group's counts wherever cells, policies, levels and copies agree.
 """
 
 from dataclasses import dataclass
@@ -11,23 +11,24 @@ import numpy.typing as npt
 
 from ..data.words import Level
 from .evidence import Evidence, Flags
+from .timing import deviations, guess, log_medians
 
 type Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """`taken` of `tried` at each run and position; where a run says nothing of a position both are 0 and count nothing."""
+    """`taken` of `tried` at some runs and positions."""
 
+    run: Numbers
+    place: Numbers  # position, from 0
     tried: Numbers
     taken: Numbers
 
 
 def _trials(chosen: Flags, tried: Numbers, taken: Numbers) -> Trials:
-    return Trials(
-        np.where(chosen, tried, 0).astype(np.int64),
-        np.where(chosen, taken, 0).astype(np.int64),
-    )
+    run, place = np.nonzero(chosen)
+    return Trials(run, place, tried[chosen].astype(np.int64), taken[chosen].astype(np.int64))
 
 
 def _at_level(evidence: Evidence, level: Level) -> Flags:
@@ -73,7 +74,7 @@ def trials_of(evidence: Evidence) -> dict[str, Trials]:
 
 
 def observations(evidence: Evidence) -> dict[str, Numbers]:
-    """The model's data by name: `<step>_tried` and `<step>_taken`, `total_rounds`, `total_tokens`, `log_times`."""
+    """The model's data by name: `<step>_tried` and `<step>_taken`, `total_rounds`, `total_tokens`, `log_median`, ..."""
     out: dict[str, Numbers] = {}
     for name, trials in trials_of(evidence).items():
         out[f"{name}_tried"], out[f"{name}_taken"] = trials.tried, trials.taken
@@ -81,5 +82,8 @@ def observations(evidence: Evidence) -> dict[str, Numbers]:
         out["total_rounds"] = evidence.rounds[runs].astype(float)
         out["total_tokens"] = evidence.verified_tokens[runs]
     if len(evidence.times):
-        out["log_times"] = np.log(evidence.times)
+        out["log_median"], out["log_median_guess"] = log_medians(evidence), guess(evidence)
+        apart, weight = deviations(evidence)
+        if len(weight):
+            out["deviation"] = apart
     return out

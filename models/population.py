@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from .contrasts import Contrasts
+from .coordinates import exposed_places, runs_of_cells
 from .evidence import Evidence, Floats
-from .model import exposed_places, run_contrasts, runs_of_cells, transport_steps
+from .hierarchy import cell_variance, draw_means, shape_sd
+from .model import transport_steps
 from .priors import Priors
-from .timing import TimedArms, start_shares
+from .timing import start_shares
 
 type Generator = np.random.Generator
 
@@ -31,7 +34,7 @@ class Population:
     kappa: Floats
     delta: Floats  # cell
     omega: Floats  # cell, depth 0..K
-    log_base: Floats  # cell: at the origin's config time, over starts and runs; NaN without a time
+    log_base: Floats  # cell: at `reference_ms`, over starts and runs; NaN without a time
     slope: Floats
     gamma: Floats
 
@@ -62,17 +65,16 @@ def _mean_effect(draws: _Draws, total: Floats, mean: Floats, spread: Floats, eff
     return np.asarray(share * (total - mean) + effect_sd * np.sqrt(1.0 - share) * draws.normal(total.shape[-1]))
 
 
-def _logits(draws: _Draws, evidence: Evidence) -> tuple[Floats, Floats]:
-    kind = evidence.dynamic_cell.astype(int)
-    centre = draws["cell_centre"]
-    position = draws["position_mean"][..., kind, :] if "position_mean" in draws else np.zeros(1)
-    s_shape = draws["s_cell_position"][..., None, None]
-    logits = centre[..., None] + position + s_shape * draws.normal(len(kind), evidence.deepest)
+def _logits(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats]:
+    s_shape, s_run = shape_sd(draws["s_cell_position"]), draws["s_run"][..., None]
+    runs = runs_of_cells(evidence)
+    own = cell_variance(draws["s_cell"][..., None], 0.0, runs)
+    a_squared = cell_variance(draws["s_cell"][..., None], s_run, runs)
+    beta, total = draw_means(evidence, priors, draws["theta"], s_shape, a_squared, draws.rng)
+    logits = beta + total[..., None] + s_shape[..., None, None] * draws.normal(*beta.shape[2:])
     cell, place = exposed_places(evidence)
     logits[..., cell, place] = draws["theta"]
-    effect_sd = draws["s_run"][..., None] / np.sqrt(runs_of_cells(evidence))
-    mean = draws["hazard_centre"][..., kind]
-    effect = _mean_effect(draws, centre, mean, draws["s_cell"][..., None], effect_sd)
+    effect = _mean_effect(draws, total, np.zeros_like(total), np.sqrt(own), s_run / np.sqrt(runs))
     return logits, logits - effect[..., None]
 
 
@@ -95,12 +97,7 @@ def _times(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, F
     if "log_base" not in draws:
         log_base = np.full((*draws.front, cells), np.nan)
     else:
-        mean_start = draws["s_start"][..., None] * (draws["start_score"] @ start_shares(evidence).T)
-        total = draws["log_base"] - mean_start
-        effect_sd = draws["s_run_time"][..., None] / np.sqrt(TimedArms.of(evidence).in_base(cells))
-        centre = np.full_like(total, np.log(priors.time_centre_ms))
-        spread = np.full_like(total, priors.time_centre_sd)
-        log_base = total - _mean_effect(draws, total, centre, spread, effect_sd)
+        log_base = draws["log_base"] - draws["s_start"][..., None] * (draws["start_score"] @ start_shares(evidence).T)
         log_base[..., start_shares(evidence).sum(axis=1) == 0.0] = np.nan
     if "slope" in draws:
         slope, gamma = (
@@ -129,7 +126,7 @@ def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int)
     """
     held = _Draws(draws, np.random.default_rng(seed))
     cells, deepest = len(evidence.cells), evidence.deepest
-    in_sample, logit = _logits(held, evidence)
+    in_sample, logit = _logits(held, evidence, priors)
     uniform = held.rng.uniform(size=(*held.front, cells, deepest))
     delta = held.half_normal(priors.masked_gap_scale, cells)
     kappa = held.half_normal(priors.rejected_gap_scale)
@@ -142,7 +139,8 @@ def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int)
         )
     shift: npt.NDArray[np.float64] = np.zeros((*held.front, len(evidence.cell)))
     if "run_contrast" in held:
-        shift = held["run_contrast"] @ run_contrasts(evidence).T
+        contrasts = Contrasts.of(evidence)
+        shift[..., contrasts.run] = contrasts.differences(held["run_contrast"], np)
     omega = _omega(held, evidence)
     log_base, slope, gamma = _times(held, evidence, priors)
     return Population(

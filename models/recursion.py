@@ -10,6 +10,7 @@ from typing import Any
 type Array = Any
 
 TINY = 1e-9
+SMALLEST_PRODUCT = 1e-250
 
 
 def expit(x: Array, xp: Any) -> Array:
@@ -69,9 +70,10 @@ def acceptance(h: Array, v: Array, xp: Any) -> Array:
     return xp.minimum(h / v, 1.0 - TINY)
 
 
-def _positions(h: Array) -> int:
-    shape = h.shape if isinstance(h.shape, tuple) else h.type.shape  # a graph knows its static shape
-    return int(shape[-1])
+def _running(chance: Array, inflow: Array, xp: Any) -> Array:
+    """x_i = (x_{i-1} + inflow_i) chance_i from x_0 = 0: all terms positive, so dividing by the product loses nothing."""
+    product = xp.maximum(xp.cumprod(chance, axis=-1), SMALLEST_PRODUCT)
+    return product * xp.cumsum(inflow * chance / product, axis=-1)
 
 
 def exposure(h: Array, v: Array, kappa: Array, xp: Any) -> Array:
@@ -80,12 +82,8 @@ def exposure(h: Array, v: Array, kappa: Array, xp: Any) -> Array:
     F_i = F_{i-1} v_i a_i and R_i = F_{i-1} v_i (1 - a_i) + R_{i-1} w_i, logit w = logit v - kappa.
     """
     w = lower_odds(v, kappa, xp)
-    accepted, rejected, out = 1.0, 0.0, []
-    for i in range(_positions(h)):
-        rejected = accepted * (v[..., i] - h[..., i]) + rejected * w[..., i]
-        accepted = accepted * h[..., i]
-        out.append(accepted + rejected)
-    return xp.stack(out, axis=-1)
+    accepted = xp.cumprod(h, axis=-1)
+    return accepted + _running(w, accepted / h * (v - h) / w, xp)
 
 
 def fixed_hazard(h: Array, v: Array, delta: Array, xp: Any) -> Array:
@@ -94,11 +92,6 @@ def fixed_hazard(h: Array, v: Array, delta: Array, xp: Any) -> Array:
     M_i = (M_{i-1} + F_{i-1} (1 - v_i)) b_i with b = expit(logit a - delta); delta = 0 is ignorable censoring.
     """
     b = lower_odds(acceptance(h, v, xp), delta, xp)
-    accepted, masked, before, out = 1.0, 0.0, 1.0, []
-    for i in range(_positions(h)):
-        masked = (masked + accepted * (1.0 - v[..., i])) * b[..., i]
-        accepted = accepted * h[..., i]
-        now = accepted + masked
-        out.append(now / before)
-        before = now
-    return xp.stack(out, axis=-1)
+    accepted = xp.cumprod(h, axis=-1)
+    survival = accepted + _running(b, accepted / h * (1.0 - v), xp)
+    return survival / xp.concatenate([xp.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)

@@ -1,45 +1,44 @@
-"""Step times: a base of each cell, starts of the server, the row slope between arms, runs and their requests."""
+"""Step times: a base of each cell, starts of the server, the row slope between arms, runs and their requests.
 
-from dataclasses import dataclass
+A run is told by the median of its requests, as the screen takes it. Requests of one run may fall into two clusters; a
+likelihood of each request about a run's own level has then two modes for that level, and its median has one.
+"""
+
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pymc as pm
 import pytensor.tensor as pt
 
-from .evidence import Evidence, Flags, Floats, Ints, contrast_matrix
+from .evidence import Evidence, Flags, Floats, Ints
 from .priors import Priors
 
 LEAST_SHARE_OF_BASE = 0.05  # no arm's step takes less than this share of the base: T(0) stays positive
+DEGREES = 4  # of the Student law of requests
+MEDIAN_NOISE = 4 / 3  # the median of n such values has spread s / (2 f(0) sqrt(n)), and their density f(0) is 3/8
 
 
-@dataclass(frozen=True, slots=True)
-class TimedArms:
-    """Arms with a step time: runs of one cell, policy, depth and start. `alone` marks the only arm of a cell."""
+def requests_of_runs(evidence: Evidence) -> Ints:
+    """Requests with a time of each timed run."""
+    return np.bincount(evidence.time_run, minlength=len(evidence.cell))[evidence.timed]
 
-    of_run: Ints  # arm of each timed run
-    first: Ints  # a run of each arm
-    cell: Ints
-    runs: Floats
-    alone: Flags
 
-    @classmethod
-    def of(cls, evidence: Evidence) -> "TimedArms":
-        """Collect the arms of a worker group."""
-        timed = evidence.timed
-        key = np.stack([evidence.cell, evidence.fixed, evidence.depth, evidence.start])[:, timed]
-        _, first, of_run = np.unique(key, axis=1, return_index=True, return_inverse=True)
-        cell = evidence.cell[timed[first]]
-        arms_of_cell = np.bincount(cell, minlength=len(evidence.cells))
-        runs = np.bincount(of_run.ravel()).astype(float)
-        return cls(of_run.ravel(), timed[first], cell, runs, arms_of_cell[cell] == 1)
+def log_medians(evidence: Evidence) -> Floats:
+    """Log of the median request of each timed run, in log ms."""
+    times = (np.median(evidence.times[evidence.time_run == run]) for run in evidence.timed)
+    return np.log(np.fromiter(times, dtype=float))
 
-    def in_base(self, cells: int) -> Floats:
-        """Runs whose mean effect a cell's `log_base` holds: those of its only arm; infinite where there are several."""
-        out = np.full(cells, np.inf)
-        out[self.cell[self.alone]] = self.runs[self.alone]
-        return out
+
+def deviations(evidence: Evidence) -> tuple[Floats, Floats]:
+    """Each request's log distance to its run's median, widened to the requests' own spread, and its weight.
+
+    A run of n requests has n - 1 free distances: each is widened by sqrt(n / (n - 1)) and counts as (n - 1) / n.
+    """
+    place = np.searchsorted(evidence.timed, evidence.time_run)
+    size = requests_of_runs(evidence)[place]
+    several = size > 1
+    apart = np.log(evidence.times) - log_medians(evidence)[place]
+    return (apart * np.sqrt(size / np.maximum(size - 1, 1)))[several], ((size - 1) / size)[several]
 
 
 def start_shares(evidence: Evidence) -> Floats:
@@ -49,17 +48,23 @@ def start_shares(evidence: Evidence) -> Floats:
     return out / np.maximum(out.sum(axis=1, keepdims=True), 1.0)
 
 
+def _timed_arms(evidence: Evidence) -> tuple[Ints, Ints]:
+    """Cell and depth of each timed policy."""
+    key = np.stack([evidence.cell, evidence.fixed, evidence.depth])[:, evidence.timed]
+    cell, _, depth = np.unique(key, axis=1)
+    return cell, depth
+
+
 def single_arm(evidence: Evidence) -> Flags:
-    """Cells with one timed arm."""
-    arms = TimedArms.of(evidence)
-    return np.asarray(np.bincount(arms.cell, minlength=len(evidence.cells)) == 1)
+    """Cells with one timed policy: its step is the cell's base, whatever it verified."""
+    return np.asarray(np.bincount(_timed_arms(evidence)[0], minlength=len(evidence.cells)) == 1)
 
 
 def reference_ms(evidence: Evidence, config_ms: Floats) -> Floats:
     """Config time at which a cell's base stands: the mean over its timed arms, where base and slope do not pull together."""
-    arms = TimedArms.of(evidence)
-    count = np.bincount(arms.cell, minlength=len(evidence.cells))
-    total = np.bincount(arms.cell, config_ms[evidence.depth[arms.first]], minlength=len(evidence.cells))
+    cell, depth = _timed_arms(evidence)
+    count = np.bincount(cell, minlength=len(evidence.cells))
+    total = np.bincount(cell, config_ms[depth], minlength=len(evidence.cells))
     return np.where(count > 0, total / np.maximum(count, 1), config_ms[evidence.origin])
 
 
@@ -73,18 +78,68 @@ def arm_ms(base_ms: Any, rows: Any, xp: Any) -> Any:
     return xp.maximum(base_ms + rows, LEAST_SHARE_OF_BASE * base_ms)
 
 
+def run_anchor(evidence: Evidence, runs: Ints, exposed: Any, config_ms: Floats, xp: Any) -> Any:
+    """Config time of some runs in ms: H at a fixed depth, sum_k P(V = k) H[k] under a dynamic policy.
+
+    `exposed` is P(V >= i) of those runs: shape (..., len(runs), position).
+    """
+    mean = config_ms[0] + (exposed * evidence.inside[runs] * np.diff(config_ms)).sum(axis=-1)
+    return xp.where(evidence.fixed[runs], config_ms[evidence.depth[runs]], mean)
+
+
+def own_starts(evidence: Evidence) -> Floats:
+    """How each timed run's start differs from the mean of its cell's starts: shape (timed run, start)."""
+    shares, timed = start_shares(evidence), evidence.timed
+    return np.asarray(np.eye(shares.shape[1])[evidence.start[timed]] - shares[evidence.cell[timed]])
+
+
+def run_noise(s_run: Any, s_request: Any, requests: Ints) -> Any:
+    """Spread of a run's log median about its arm: between runs, and of a median of its requests."""
+    return (s_run**2 + (MEDIAN_NOISE * s_request) ** 2 / requests) ** 0.5
+
+
+def expected_log_ms(
+    evidence: Evidence, config_ms: Floats, log_base: Any, anchor: Any, slope: Any, gamma: Any, start: Any, xp: Any
+) -> Any:
+    """Log step time of each timed run's arm under its start, in log ms.
+
+    Parameters
+    ----------
+    evidence, config_ms
+        The runs of one worker group; H[0..K] in ms.
+    log_base
+        Of each cell, at `reference_ms` and over its own starts: shape (..., cell).
+    anchor
+        Config time of each run, ms: shape (..., run).
+    slope, gamma
+        The row slope and how it falls with the batch: shape (..., 1).
+    start
+        Effect of each start: shape (..., start).
+    xp
+        numpy or pytensor.tensor.
+    """
+    timed = evidence.timed
+    cell = evidence.cell[timed]
+    mean = log_base[..., cell]
+    if evidence.slope_matters:
+        several = ~single_arm(evidence)[cell]
+        apart = several * (anchor[..., timed] - reference_ms(evidence, config_ms)[cell])
+        mean = xp.log(arm_ms(xp.exp(mean), rows_ms(slope, gamma, evidence.batch[cell], apart, 0.0), xp))
+    return mean + xp.dot(start, own_starts(evidence).T)
+
+
 def state_times(
     evidence: Evidence,
     priors: Priors,
-    config_ms: npt.NDArray[np.float64],
+    config_ms: Floats,
     anchor: Any,
-    log_times: Any,
+    data: dict[str, Any],
 ) -> None:
     """Add step times to the model on the context stack.
 
-    tau_r ~ Normal(log arm + start, s_run_time), log request ~ StudentT(4, tau_r, s_request_time). A cell's `log_base` is
-    in-sample: it holds the mean effect of the cell's starts and, where the cell has one arm, of its runs, so that what
-    only one cell had is no ridge; where it has several, each arm's in-sample mean is sampled itself.
+    log median_r ~ Normal(arm + start, `run_noise`), so that run effects are integrated out; requests about their run's
+    median are Student. A cell's `log_base` holds the mean effect of its own starts, so that what only one cell had is no
+    ridge; it is sampled in units of what its runs leave open, about their mean.
 
     Parameters
     ----------
@@ -96,51 +151,34 @@ def state_times(
         The cost table H[0..K], ms.
     anchor
         Config time of each run, ms: H at a fixed depth, the effective anchor of a dynamic policy.
-    log_times
-        Log of each request's step in ms.
+    data
+        `log_median` of each timed run, `log_median_guess` of each cell, `deviation` of requests.
     """
-    shares, arms, cells = (
-        start_shares(evidence),
-        TimedArms.of(evidence),
-        len(evidence.cells),
-    )
+    shares, requests = start_shares(evidence), requests_of_runs(evidence)
     s_start = pm.HalfNormal("s_start", priors.start_time_scale)
     s_run = pm.LogNormal("s_run_time", np.log(priors.run_time_centre), priors.run_time_log_sd)
     s_request = pm.LogNormal("s_request_time", np.log(priors.request_time_centre), priors.request_time_log_sd)
     start = s_start * pm.Normal("start_score", 0.0, 1.0, shape=shares.shape[1])
-    centre = np.log(priors.time_centre_ms) + pt.dot(shares, start)
-    spread = pt.sqrt(priors.time_centre_sd**2 + s_run**2 / arms.in_base(cells))
-    log_base = pm.Normal("log_base", centre, spread, shape=cells)
-    mean = log_base[arms.cell]
-    several = np.flatnonzero(~arms.alone)
-    if len(several):
-        cell = arms.cell[several]
-        own = np.eye(shares.shape[1])[evidence.start[arms.first[several]]] - shares[cell]
-        duration = pt.exp(log_base[cell])
-        if evidence.slope_matters:
-            slope, gamma = _slope(evidence, priors)
-            here = pt.as_tensor(anchor)[arms.first[several]]
-            rows = rows_ms(
-                slope,
-                gamma,
-                evidence.batch[cell],
-                here,
-                reference_ms(evidence, config_ms)[cell],
-            )
-            duration = arm_ms(duration, rows, pt)
-        expected = pt.log(duration) + pt.dot(own, start)
-        log_arm = pm.Normal("log_arm", expected, s_run / np.sqrt(arms.runs[several]), shape=len(several))
-        where = np.where(arms.alone, arms.cell, cells + np.cumsum(~arms.alone) - 1)
-        mean = pt.concatenate([log_base, log_arm])[where]
-    contrasts = contrast_matrix(arms.of_run, len(arms.cell))
-    tau = mean[arms.of_run]
-    if contrasts.shape[1]:
-        tau += pt.dot(
-            contrasts,
-            pm.Normal("run_time_contrast", 0.0, s_run, shape=contrasts.shape[1]),
-        )
-    place = np.searchsorted(evidence.timed, evidence.time_run)
-    pm.StudentT("log_step", nu=4, mu=tau[place], sigma=s_request, observed=log_times)
+    noise = run_noise(s_run, s_request, requests)
+    of_cell = np.eye(len(evidence.cells))[evidence.cell[evidence.timed]]
+    unit = (1.0 / priors.time_centre_sd**2 + pt.dot(noise**-2, of_cell)) ** -0.5
+    centre = np.log(priors.time_centre_ms) + pt.dot(shares, start) - data["log_median_guess"]
+    score = pm.Normal("base_score", centre / unit, priors.time_centre_sd / unit, shape=len(evidence.cells))
+    log_base = pm.Deterministic("log_base", data["log_median_guess"] + unit * score)
+    slope, gamma = _slope(evidence, priors) if evidence.slope_matters else (0.0, 0.0)
+    mean = expected_log_ms(evidence, config_ms, log_base, pt.as_tensor(anchor), slope, gamma, start, pt)
+    pm.Normal("log_step", mean, noise, observed=data["log_median"])
+    _, weight = deviations(evidence)
+    if len(weight):
+        law = pm.StudentT.dist(nu=DEGREES, mu=0.0, sigma=s_request)
+        pm.Potential("requests", (weight * pm.logp(law, data["deviation"])).sum())
+
+
+def guess(evidence: Evidence) -> Floats:
+    """Mean log median of each cell, 0 without a time: only where its base is sampled from."""
+    cell = evidence.cell[evidence.timed]
+    total = np.bincount(cell, log_medians(evidence), minlength=len(evidence.cells))
+    return np.asarray(total / np.maximum(np.bincount(cell, minlength=len(evidence.cells)), 1))
 
 
 def _slope(evidence: Evidence, priors: Priors) -> tuple[Any, Any]:

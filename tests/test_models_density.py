@@ -17,6 +17,7 @@ from scipy import special, stats
 from .builders import record
 
 FAST = Mode(linker="py", optimizer="fast_compile")  # compiling would take longer than the test
+TIMES = ([73.1, 72.8, 73.3], [70.0], [60.0, 61.0, 59.0, 64.0])
 CONFIG_MS = np.array([10.0, 11.0, 13.0, 14.0])
 DEPTH = 3
 
@@ -164,18 +165,34 @@ def test_a_copy_of_a_run_adds_nothing() -> None:
     held = evidence([DYNAMIC, DYNAMIC])
     assert held.counted.tolist() == [True, False]
     model = build_model(held, Priors(), CONFIG_MS)
-    assert model["accepted_tried"].get_value().sum(axis=1).tolist() == [450, 0]
+    assert model["accepted_tried"].get_value().tolist() == [200, 150, 100]
 
 
-def test_step_times_are_student_t_about_the_arms() -> None:
-    held = evidence(LEVELS["L4"])
+def test_step_times_are_medians_about_the_arms_and_requests_about_their_run() -> None:
+    rows = [
+        row | {"requests": [{"step_p50_ms": t} for t in times]} for row, times in zip(LEVELS["L4"], TIMES, strict=True)
+    ]
+    held = evidence(rows)
     model = build_model(held, Priors(), CONFIG_MS)
     at = point(model, 5)
     values = free(model, at)
+    gamma = float(values["slope_batch"])
+    rows_ms = float(values["slope"]) * 3 ** (1 - gamma)  # batch 3; depths 3 and 2: 13.5 on average
+    base = np.exp(values["log_base"][0])
+    arms = np.log(base + rows_ms * (CONFIG_MS[[3, 3, 2]] - 13.5))
+    start = values["s_start"] * values["start_score"]  # a policy without a named start is one start
+    assert len(start) == 2
+    arms += start[held.start] - start.mean()
+    sizes = np.array([3, 1, 4])
+    noise = np.sqrt(values["s_run_time"] ** 2 + (4 / 3 * values["s_request_time"]) ** 2 / sizes)
+    expected = stats.norm(arms, noise).logpdf(np.log([73.1, 70.0, 60.5])).sum()
     logp = model.compile_logp(vars=[model["log_step"]], jacobian=False, mode=FAST, on_unused_input="ignore")
-    arm = np.array([values["log_arm"][1], values["log_arm"][1], values["log_arm"][0]])  # depth 3 twice, depth 2
-    u = values["run_time_contrast"][0] / np.sqrt(2)
-    tau = np.repeat(arm + np.array([u, -u, 0.0]), 3)
-    times = np.tile(np.log([73.1, 72.8, 73.3]), 3)
-    expected = stats.t(4, loc=tau, scale=values["s_request_time"]).logpdf(times).sum()
     assert float(logp(at)) == pytest.approx(float(expected), rel=1e-9)
+    within = 0.0
+    for times in (TIMES[0], TIMES[2]):
+        n = len(times)
+        apart = np.log(times) - np.log(np.median(times))
+        law = stats.t(4, scale=values["s_request_time"])
+        within += (n - 1) / n * law.logpdf(apart * np.sqrt(n / (n - 1))).sum()
+    logp = model.compile_logp(vars=[model["requests"]], jacobian=False, mode=FAST, on_unused_input="ignore")
+    assert float(logp(at)) == pytest.approx(float(within), rel=1e-9)
