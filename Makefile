@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready-runtime
 TEST_READY := $(VENV)/.ready-test
 
-.PHONY: reanalyze test test-slow lint types wheel benchmarks clean
+.PHONY: reanalyze test test-slow test-page gallery lint types wheel benchmarks clean
 
 reanalyze: $(READY)
 	@for study in sp2 gx10; do \
@@ -19,6 +19,12 @@ test: $(TEST_READY)
 test-slow: $(TEST_READY)
 	@start=$$(date +%s); $(BIN)/python -m pytest -m slow; status=$$?; \
 	echo "slow statistics took $$(( $$(date +%s) - start )) s"; exit $$status
+
+test-page: $(TEST_READY)
+	@$(BIN)/python -m pytest -m browser -rs tests/test_page_browser.py
+
+gallery: reanalyze
+	@$(BIN)/python -m draftdepth.reports.figure_gallery "$(OUT)/sp2/posterior.nc" "$(OUT)/gx10/posterior.nc"
 
 lint: $(TEST_READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

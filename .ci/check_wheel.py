@@ -41,6 +41,7 @@ def main() -> int:
         "draftdepth/py.typed",
         "draftdepth/data/studies/sp2/study.toml",
         "draftdepth/data/studies/gx10/study.toml",
+        "draftdepth/reports/templates/report.html",
     }
     bad, missing = strangers(names), sorted(wanted - set(names))
     for name in bad:

@@ -1,14 +1,14 @@
 """The written rule: which depth to recommend, or to keep the current policy, from draws of the fixed-depth rate."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-from ..data.errors import InputError
 from ..data.words import CELL, CHAIN, DEPTH, DRAW, ESTIMAND, SCENARIO, Label
 from .rates import CORNER, FIXED_DEPTH, INTEGRATED
+from .thresholds import stated_shares
 
 CANDIDATE = "candidate"
 CURRENT = "current"
@@ -34,15 +34,7 @@ class Rule:
         InputError
             An entry that no rule has, or that is no share from 0 to 1.
         """
-        known = {entry.name for entry in fields(cls)}
-        for name, value in entries.items():
-            if name not in known:
-                raise InputError(
-                    f"decision.{name}: found an entry that no rule has; one of {', '.join(sorted(known))} would do"
-                )
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"decision.{name}: found something that is no share; a number from 0 to 1 would do")
-        return cls(**{name: float(value) for name, value in entries.items()})
+        return cls(**stated_shares(cls, "decision", entries))
 
 
 def _candidates(rates: xr.Dataset) -> xr.DataArray:

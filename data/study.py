@@ -5,13 +5,13 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from .errors import InputError, MissingInputError
 from .faults import Fault, described
 from .records import Policy
+from .toml_table import Table
 from .words import DYNAMIC, FIXED, PRIMARY, REFERENCE, Label
 
 STUDY_FILE = "study.toml"
@@ -79,6 +79,15 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldOut:
+    """Measured arms that a validation leaves out, in the words of `analysis.selection`; times may be kept of some."""
+
+    name: str
+    leave_out: str
+    keep_times: str
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """Everything that a study file states, checked."""
 
@@ -100,89 +109,11 @@ class Study:
     sha256: str
     priors: Mapping[str, Any] = field(default_factory=dict)
     decision: Mapping[str, float] = field(default_factory=dict)
+    gates: Mapping[str, float] = field(default_factory=dict)
+    hold_out: tuple["HoldOut", ...] = ()
 
 
-class _Table:
-    """Reads the entries of one TOML table and keeps every fault that it meets."""
-
-    def __init__(self, values: Mapping[str, Any], where: str, file: str, faults: list[Fault]) -> None:
-        self.values, self.where, self.file, self.faults = values, where, file, faults
-        self.asked: set[str] = set()
-
-    def fault(self, key: str, found: str, wanted: str) -> None:
-        self.faults.append(Fault(self.file, 0, f"{self.where}{key}", found, wanted))
-
-    def take(self, key: str) -> Any:
-        self.asked.add(key)
-        return self.values.get(key)
-
-    def table(self, key: str, required: bool = True) -> "_Table":
-        value = self.take(key)
-        if not isinstance(value, dict):
-            if required or value is not None:
-                self.fault(key, "nothing" if value is None else described(value), "a table would do")
-            value = {}
-        return _Table(value, f"{self.where}{key}.", self.file, self.faults)
-
-    def tables(self, key: str) -> list["_Table"]:
-        value = self.take(key)
-        if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
-            self.fault(key, "nothing" if value is None else described(value), f"at least one [[{key}]] would do")
-            return []
-        return [
-            _Table(entry, f"{self.where}{key}[{place}].", self.file, self.faults)
-            for place, entry in enumerate(value, 1)
-        ]
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.take(key)
-        if value is None and default is not None:
-            return default
-        if isinstance(value, str) and value.isprintable() and (value or default == ""):
-            return value
-        self.fault(key, "nothing" if value is None else described(value), "a printable text would do")
-        return ""
-
-    def one_of(self, key: str, allowed: tuple[str, ...], default: str | None = None) -> str:
-        value = self.take(key)
-        if value is None and default is not None:
-            return default
-        if value in allowed:
-            return str(value)
-        self.fault(key, "nothing" if value is None else described(value), f"one of {', '.join(allowed)} would do")
-        return allowed[0]
-
-    def number(self, key: str, low: float, high: float, default: float | None = None) -> float:
-        value = self.take(key)
-        if value is None and default is not None:
-            return default
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not isfinite(value)
-            or not low <= value <= high
-        ):
-            found = "nothing" if value is None else described(value)
-            self.fault(key, found, f"a number from {low:g} to {high:g} would do")
-            return low
-        return float(value)
-
-    def whole(self, key: str, low: int, high: int, optional: bool = False) -> int | None:
-        value = self.take(key)
-        if value is None and optional:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            found = "nothing" if value is None else described(value)
-            self.fault(key, found, f"a whole number from {low} to {high} would do")
-            return None if optional else low
-        return value
-
-    def nothing_else(self) -> None:
-        for key in sorted(set(self.values) - self.asked):
-            self.fault(key if key.isprintable() else "entry", "an entry that no study has", "remove or rename it")
-
-
-def _range(table: _Table, low: float, high: float) -> Range:
+def _range(table: Table, low: float, high: float) -> Range:
     central, lowest, highest = (table.number(key, low, high) for key in ("central", "low", "high"))
     read = Range(central, lowest, highest, table.text("reason", default=""))
     if not read.low <= read.central <= read.high:
@@ -191,7 +122,7 @@ def _range(table: _Table, low: float, high: float) -> Range:
     return read
 
 
-def _config(table: _Table, max_depth: int) -> tuple[tuple[float, ...], Label, str]:
+def _config(table: Table, max_depth: int) -> tuple[tuple[float, ...], Label, str]:
     values = table.take("values")
     good = isinstance(values, list) and all(
         isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v < 1e9 for v in values
@@ -207,7 +138,7 @@ def _config(table: _Table, max_depth: int) -> tuple[tuple[float, ...], Label, st
     return tuple(float(v) for v in values), label, reason
 
 
-def _remote(table: _Table) -> tuple[dict[int, float], Label, str]:
+def _remote(table: Table) -> tuple[dict[int, float], Label, str]:
     values = table.table("values", required=False)
     times: dict[int, float] = {}
     for key in values.values:
@@ -221,7 +152,7 @@ def _remote(table: _Table) -> tuple[dict[int, float], Label, str]:
     return times, label, reason
 
 
-def _cost(table: _Table, max_depth: int) -> Cost:
+def _cost(table: Table, max_depth: int) -> Cost:
     cost = Cost(
         *_config(table.table("config_ms"), max_depth),
         *_remote(table.table("remote_ms", required=False)),
@@ -238,14 +169,14 @@ def _inside(file: str) -> bool:
     return bool(file) and not path.is_absolute() and ".." not in path.parts and "\\" not in file and file.isprintable()
 
 
-def _screened(table: _Table, max_depth: int) -> Screened:
+def _screened(table: Table, max_depth: int) -> Screened:
     kind = table.one_of("kind", (DYNAMIC, FIXED), default=DYNAMIC)
     depth = table.whole("depth" if kind == FIXED else "cap", 0 if kind == FIXED else 1, max_depth, optional=True)
     table.nothing_else()
     return Screened(kind, depth)
 
 
-def _input(table: _Table) -> Input:
+def _input(table: Table) -> Input:
     read = Input(
         file=table.text("file"),
         cell=table.text("cell"),
@@ -259,7 +190,7 @@ def _input(table: _Table) -> Input:
     return read
 
 
-def _family(table: _Table, roots: Mapping[str, str], max_depth: int) -> Family:
+def _family(table: Table, roots: Mapping[str, str], max_depth: int) -> Family:
     family = Family(
         suite=table.text("suite"),
         worker=table.text("worker"),
@@ -277,7 +208,7 @@ def _family(table: _Table, roots: Mapping[str, str], max_depth: int) -> Family:
     return family
 
 
-def _study(top: _Table, folder: Path, sha256: str) -> Study:
+def _study(top: Table, folder: Path, sha256: str) -> Study:
     top.whole("schema", 1, 1)
     max_depth = top.whole("max_depth", 1, DEEPEST_BLOCK) or 1
     unsupported = top.take("unsupported_depths")
@@ -316,6 +247,8 @@ def _study(top: _Table, folder: Path, sha256: str) -> Study:
         sha256=sha256,
         priors=dict(top.table("priors", required=False).values),
         decision=dict(top.table("decision", required=False).values),
+        gates=dict(top.table("gates", required=False).values),
+        hold_out=tuple(_hold_out(entry) for entry in (top.tables("hold_out") if "hold_out" in top.values else [])),
     )
     if not isinstance(top.values.get("synthetic", False), bool):
         top.fault("synthetic", described(top.values["synthetic"]), "true or false would do")
@@ -325,6 +258,12 @@ def _study(top: _Table, folder: Path, sha256: str) -> Study:
     if len(set(suites)) != len(suites):
         top.fault("family", "a suite twice", "one family for each suite would do")
     return study
+
+
+def _hold_out(table: Table) -> HoldOut:
+    out = HoldOut(table.text("name"), table.text("leave_out"), table.text("keep_times", default=""))
+    table.nothing_else()
+    return out
 
 
 def embedded_studies() -> dict[str, Path]:
@@ -365,7 +304,7 @@ def study_faults(named: str) -> tuple[Study | None, list[Fault]]:
         place = getattr(error, "lineno", 0) or 0
         return None, [Fault(str(path), place, "file", "something that is not TOML", "a TOML file in UTF-8 would do")]
     faults: list[Fault] = []
-    study = _study(_Table(values, "", str(path), faults), folder, hashlib.sha256(text).hexdigest())
+    study = _study(Table(values, "", str(path), faults), folder, hashlib.sha256(text).hexdigest())
     return study, faults
 
 

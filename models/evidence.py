@@ -30,7 +30,7 @@ class Evidence:
     depth: Ints  # of each run: cap or depth
     rounds: Ints
     accepted: Ints  # run, position
-    counted: Flags  # runs whose counters are new evidence (no copy of another run's)
+    counted: Flags  # runs whose counters are new evidence (no copy of another run's, and not kept from the fit)
     level: npt.NDArray[np.str_]
     verified: Floats  # run, position
     verified_tokens: Floats
@@ -103,6 +103,13 @@ def _copies(runs: xr.Dataset) -> Flags:
     return out
 
 
+def _times_only(runs: xr.Dataset) -> Flags:
+    """Runs whose counters are kept from the fit, as a held-out validation asks."""
+    return np.asarray(
+        runs["times_only"].values if "times_only" in runs.coords else np.zeros(runs.sizes[RUN], dtype=bool)
+    )
+
+
 def evidence_of(runs: xr.Dataset) -> Evidence:
     """Arrange the runs of one worker group.
 
@@ -110,7 +117,7 @@ def evidence_of(runs: xr.Dataset) -> Evidence:
     ----------
     runs
         Runs of `data.inputs` (with coordinate `screened`) that share a worker; cells without a screened run are left
-        out, and so are runs of no rounds.
+        out, and so are runs of no rounds. With a coordinate `times_only`, runs that it marks give their times alone.
     """
     screened = np.isin(
         runs[CELL].values,
@@ -141,7 +148,7 @@ def evidence_of(runs: xr.Dataset) -> Evidence:
         depth=depth,
         rounds=runs["request_rounds"].values.astype(np.int64),
         accepted=runs["accepted"].values.astype(np.int64),
-        counted=~_copies(runs),
+        counted=~_copies(runs) & ~_times_only(runs),
         level=runs["level"].values.astype(str),
         verified=runs["verified"].values,
         verified_tokens=runs["verified_tokens"].values,

@@ -72,16 +72,27 @@ class Stated:
         )
 
 
-def prior_of(stated: Stated, seed: int, draws: int = PRIOR_DRAWS) -> tuple[xr.Dataset, xr.Dataset]:
-    """Forward draws: derived quantities and repeated counts before a count is seen."""
-    forward = build_model(stated.evidence, stated.priors, stated.config_ms, forward=True)
+def forward_draws(evidence: Evidence, priors: Priors, config_ms: Floats, seed: int, draws: int) -> xr.Dataset:
+    """Draws of the sampled variables before a count is seen: dims chain (one), draw and their own."""
+    forward = build_model(evidence, priors, config_ms, forward=True)
     names = [rv.name for rv in forward.free_RVs] + [rv.name for rv in forward.deterministics]
     with forward:
         drawn = pm.draw([forward[name] for name in names], draws=draws, random_seed=seed)
     free = xr.Dataset({name: ((CHAIN, DRAW, *(f"{name}_{d}" for d in range(value.ndim - 1))), value[None])
                        for name, value in zip(names, drawn, strict=True)})  # fmt: skip
-    free = free.assign_coords({CHAIN: [0], DRAW: np.arange(draws)})
+    return free.assign_coords({CHAIN: [0], DRAW: np.arange(draws)})
+
+
+def prior_of(stated: Stated, seed: int, draws: int = PRIOR_DRAWS) -> tuple[xr.Dataset, xr.Dataset]:
+    """Forward draws: derived quantities and repeated counts before a count is seen."""
+    free = forward_draws(stated.evidence, stated.priors, stated.config_ms, seed, draws)
     return derived(free, stated.evidence, stated.priors, stated.config_ms, seed)
+
+
+def sampled_variables(raw: xr.DataTree) -> xr.Dataset:
+    """The sampler's own variables, without their unconstrained twins."""
+    free = raw["posterior"].to_dataset()
+    return free[[name for name in free.data_vars if not str(name).endswith("__")]]
 
 
 def fit(
@@ -153,8 +164,7 @@ def fit(
 
 def _attempt(stated: Stated, settings: Settings, group: str) -> tuple[xr.DataTree, list[str]]:
     raw = sample(stated.model, stated.program, settings, named_seed(settings.seed, group))
-    free = raw["posterior"].to_dataset()
-    free = free[[name for name in free.data_vars if not str(name).endswith("__")]]
+    free = sampled_variables(raw)
     conditional = named_seed(settings.seed, group, "conditional")
     posterior, predictive = derived(free, stated.evidence, stated.priors, stated.config_ms, conditional)
     found = diagnostics(posterior[list(REPORTED)])

@@ -20,6 +20,8 @@ class Recorded:
     chance: Floats  # position: to pass it under the run's own policy
     fixed_survival: Floats  # position: untransported; a fixed run's own holds its transport, which its rounds saw
     anchor_ms: Floats
+    hazard: Floats  # position: to be verified and accepted, under a dynamic policy
+    verified_chance: Floats  # position: v
 
 
 def recorded(held: Population, evidence: Evidence, priors: Priors, config_ms: Floats) -> Recorded:
@@ -37,7 +39,17 @@ def recorded(held: Population, evidence: Evidence, priors: Priors, config_ms: Fl
         ),
         config_ms[evidence.depth],
     )
-    return Recorded(np.where(evidence.fixed[:, None], g, h), np.cumprod(g, axis=-1), anchor)
+    return Recorded(np.where(evidence.fixed[:, None], g, h), np.cumprod(g, axis=-1), anchor, h, v)
+
+
+def expected_log_steps(
+    draws: xr.Dataset, held: Population, evidence: Evidence, runs: Recorded, config_ms: Floats
+) -> Floats:
+    """Log step of each timed run's arm under its start on the draws, log ms: shape (chain, draw, timed run)."""
+    start = draws["s_start"].values[..., None] * draws["start_score"].values
+    return np.asarray(expected_log_ms(
+        evidence, config_ms, draws["log_base"].values, runs.anchor_ms, held.slope[..., None], held.gamma[..., None], start, np,
+    ))  # fmt: skip
 
 
 def _counts(rng: np.random.Generator, chance: Floats, overdispersion: Floats, evidence: Evidence) -> Floats:
@@ -64,11 +76,7 @@ def repeated(
     """
     steps = np.full(runs.anchor_ms.shape, np.nan)
     if "log_base" in draws:
-        start = draws["s_start"].values[..., None] * draws["start_score"].values
-        mean = expected_log_ms(
-            evidence, config_ms, draws["log_base"].values, runs.anchor_ms, held.slope[..., None], held.gamma[..., None],
-            start, np,
-        )  # fmt: skip
+        mean = expected_log_steps(draws, held, evidence, runs, config_ms)
         s_run, s_request = (draws[name].values[..., None] for name in ("s_run_time", "s_request_time"))
         noise = run_noise(s_run, s_request, requests_of_runs(evidence))
         steps[..., evidence.timed] = np.exp(mean + noise * rng.standard_normal(mean.shape))

@@ -28,6 +28,30 @@ def _roots(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def _sampling(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of a fit."""
+    for option in reversed([
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="In place of the study's seed."),
+        click.option("--draws", type=click.IntRange(100), default=1000, show_default=True, help="Draws of each chain."),
+        click.option("--tune", type=click.IntRange(100), default=1000, show_default=True, help="Tuning of each chain."),
+        click.option("--chains", type=click.IntRange(2, 16), default=4, show_default=True),
+        click.option("--sampler", type=click.Choice(["nutpie", "pymc"]), default="nutpie", show_default=True),
+        click.option("--quiet", is_flag=True, help="No progress on stderr."),
+    ]):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _teller(quiet: bool) -> Callable[[str], None]:
+    """Says a line of progress on stderr, or nothing."""
+
+    def tell(line: str) -> None:
+        if not quiet:
+            click.echo(line, err=True)
+
+    return tell
+
+
 class _Group(click.Group):
     """Turns our errors into one line on stderr and their exit code; any other error keeps its trace."""
 
@@ -69,12 +93,7 @@ def screen(study: str, results: Path | None, coordinator: Path | None, out_dir: 
 @STUDY
 @_roots
 @OUT_DIR
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="In place of the study's seed.")
-@click.option("--draws", type=click.IntRange(100), default=1000, show_default=True, help="Draws of each chain.")
-@click.option("--tune", type=click.IntRange(100), default=1000, show_default=True, help="Tuning steps of each chain.")
-@click.option("--chains", type=click.IntRange(2, 16), default=4, show_default=True)
-@click.option("--sampler", type=click.Choice(["nutpie", "pymc"]), default="nutpie", show_default=True)
-@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@_sampling
 @AS_JSON
 def reanalyze(
     study: str,
@@ -88,12 +107,120 @@ def reanalyze(
     """Do the main job on STUDY: screen, posterior, comparison and decision."""
     from .run_reanalyze import reanalyze_study
 
-    def tell(line: str) -> None:
-        if not quiet:
-            click.echo(line, err=True)
-
     settings["progress"] = sys.stderr.isatty() and not quiet
-    click.echo(reanalyze_study(study, _given(results, coordinator), out_dir, settings, as_json, tell), nl=False)
+    roots = _given(results, coordinator)
+    click.echo(reanalyze_study(study, roots, out_dir, settings, as_json, _teller(quiet)), nl=False)
+
+
+@main.command()
+@STUDY
+@_roots
+@OUT_DIR
+@click.option(
+    "--posterior", type=click.Path(path_type=Path), help="A stored result; without it the study is fitted first."
+)
+@click.option("--plan-file", type=click.Path(path_type=Path), help="In place of the study's plan.toml.")
+@click.option("--refit", is_flag=True, help="Fit the full model to simulated experiments beside the fast analysis.")
+@click.option(
+    "--experiments", type=click.IntRange(4, 10_000), default=100, show_default=True, help="Of --refit, about."
+)
+@click.option("--scheduler", help="Address of a Dask scheduler for --refit, in place of a local pool.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="In place of the study's seed.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@AS_JSON
+def plan(
+    study: str,
+    results: Path | None,
+    coordinator: Path | None,
+    out_dir: Path,
+    posterior: Path | None,
+    plan_file: Path | None,
+    refit: bool,
+    experiments: int,
+    scheduler: str | None,
+    seed: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Plan the arms of STUDY: how many runs of how many rounds, in which order, and what that buys."""
+    from .run_plan import Refits, plan_study
+
+    settings = {"seed": seed, "draws": 1000, "tune": 1000, "chains": 4, "sampler": "nutpie", "progress": False}
+    roots, refits = _given(results, coordinator), Refits(experiments if refit else 0, scheduler)
+    click.echo(
+        plan_study(study, roots, out_dir, posterior, plan_file, settings, refits, as_json, _teller(quiet)), nl=False
+    )
+
+
+@main.command()
+@STUDY
+@_roots
+@click.option(
+    "--plan", "plan_json", type=click.Path(path_type=Path), help="A plan.json whose arms were measured since."
+)
+@click.option("--hold-out", "words", multiple=True, help="Runs to leave out, such as 'policy=fixed depth=1..4'.")
+@click.option("--keep-times", default="", help="Runs among them whose step times are kept, likewise.")
+@click.option("--out-dir", type=click.Path(path_type=Path, file_okay=False), help="Where VALIDATION.md is written.")
+@_sampling
+@AS_JSON
+def validate(
+    study: str,
+    results: Path | None,
+    coordinator: Path | None,
+    plan_json: Path | None,
+    words: tuple[str, ...],
+    keep_times: str,
+    out_dir: Path | None,
+    quiet: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Predict measured arms of STUDY that the fit is not shown, or hold them against a plan; exit 4 if a gate fails."""
+    roots = _given(results, coordinator)
+    if plan_json is not None:
+        from .run_validate_plan import validate_plan
+
+        text, good = validate_plan(study, roots, plan_json, as_json)
+    else:
+        from .run_validate import validate_study
+
+        settings["progress"] = sys.stderr.isatty() and not quiet
+        text, good = validate_study(study, roots, out_dir, words, keep_times, settings, as_json, _teller(quiet))
+    click.echo(text, nl=False)
+    if not good:
+        sys.exit(4)
+
+
+@main.command()
+@STUDY
+@_roots
+@OUT_DIR
+@click.option("--sims", type=click.IntRange(20, 100_000), default=300, show_default=True, help="Of each level.")
+@click.option(
+    "--level", "levels", type=click.Choice(["L0", "L1", "L2", "L3", "L4"]), multiple=True, default=["L0", "L3", "L4"]
+)
+@click.option("--cells", type=click.IntRange(1), help="Only so many cells of each worker.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+@AS_JSON
+def calibrate(
+    study: str,
+    results: Path | None,
+    coordinator: Path | None,
+    out_dir: Path,
+    sims: int,
+    levels: tuple[str, ...],
+    cells: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Calibrate the model on made-up runs of STUDY's shape; a second call goes on where one was stopped."""
+    from .run_calibrate import calibrate_study
+
+    roots = _given(results, coordinator)
+    text, good = calibrate_study(study, roots, out_dir, sims, levels, cells, as_json, _teller(quiet))
+    click.echo(text, nl=False)
+    if not good:
+        sys.exit(4)
 
 
 @main.command()
@@ -104,6 +231,17 @@ def show(file: Path, as_json: bool) -> None:
     from .run_reanalyze import show_file
 
     click.echo(show_file(file, as_json), nl=False)
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@OUT_DIR
+@AS_JSON
+def report(file: Path, out_dir: Path, as_json: bool) -> None:
+    """Render the page of a stored result FILE (posterior.nc), without a fit."""
+    from .run_report import report_file
+
+    click.echo(report_file(file, out_dir, as_json), nl=False)
 
 
 @main.command()

@@ -15,7 +15,7 @@ def write_whole(folder: Path, contents: Mapping[str, Content]) -> list[Path]:
     """Write files into a folder, each replaced in one step.
 
     All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
-    the old files.
+    the old files. A name may have one folder before it.
 
     Raises
     ------
@@ -26,8 +26,12 @@ def write_whole(folder: Path, contents: Mapping[str, Content]) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            with tempfile.NamedTemporaryFile("wb", dir=folder, prefix=f".{name}.", delete=False) as stream:
-                waiting.append((Path(stream.name), folder / name))
+            target = folder / name
+            target.parent.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
+            ) as stream:
+                waiting.append((Path(stream.name), target))
                 if isinstance(content, str):
                     stream.write(content.encode("utf-8"))
                 else:

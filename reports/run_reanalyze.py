@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -16,10 +15,10 @@ from .. import __version__
 from ..analysis.arms import measured_arms
 from ..analysis.comparison import compare
 from ..analysis.decision import Rule
+from ..analysis.explain_groups import explanations
 from ..analysis.groups import fit_groups
 from ..analysis.result import CONTENT_HASH, assemble
 from ..analysis.screen import screen
-from ..data.errors import InputError, MissingInputError
 from ..data.inputs import Inputs, usable_inputs
 from ..data.study import Study, load_study
 from ..models.fit import fit
@@ -29,11 +28,14 @@ from .comparison_json import comparison_document
 from .comparison_md import comparison_page, summary_lines
 from .numbers import as_json
 from .output import write_whole
+from .page_files import REPORT_HTML, report_files
+from .page_opened import POSTERIOR_NC as POSTERIOR_NC
+from .page_opened import stored as stored
 from .run_screen import SCREEN_JSON, TABLES_MD
 from .screen_json import screen_document
 from .tables import tables
 
-COMPARISON_MD, COMPARISON_JSON, POSTERIOR_NC = "COMPARISON.md", "comparison.json", "posterior.nc"
+COMPARISON_MD, COMPARISON_JSON = "COMPARISON.md", "comparison.json"
 LIBRARIES = ("arviz", "numpy", "nutpie", "pymc", "scipy", "xarray")
 
 
@@ -124,8 +126,9 @@ def reanalyze_study(
     groups["bounds"] = screened[["survival_bound", "tokens_bound", "rate_bound"]]
     for name in ("prior", "posterior", "posterior_predictive", "sample_stats"):
         groups |= _per_group(trees, name)
+    groups |= explanations(screened, inputs.runs, rates, decision, trees, priors)
     tree = assemble(groups, _provenance(study, inputs, chosen, began))
-    tree.attrs["comparison"] = as_json(document)
+    tree.attrs |= {"comparison": as_json(document), "screen": as_json(screen_text)}
     write_whole(
         out_dir,
         {
@@ -134,6 +137,7 @@ def reanalyze_study(
             COMPARISON_JSON: as_json(document),
             COMPARISON_MD: comparison_page(document),
             POSTERIOR_NC: _netcdf(tree),
+            **report_files(tree),
         },
     )
     if json_wanted:
@@ -142,30 +146,8 @@ def reanalyze_study(
     return (
         f"{study.name}{mark}: the rule's recommendations, ESTIMATED\n{summary_lines(document)}"
         f"content {tree.attrs[CONTENT_HASH]}\n"
-        f"results: {', '.join(str(out_dir / name) for name in (COMPARISON_MD, TABLES_MD, POSTERIOR_NC))}\n"
+        f"results: {', '.join(str(out_dir / name) for name in (REPORT_HTML, COMPARISON_MD, TABLES_MD, POSTERIOR_NC))}\n"
     )
-
-
-@contextmanager
-def stored(path: Path) -> Iterator[xr.DataTree]:
-    """Open a stored result.
-
-    Raises
-    ------
-    DraftdepthError
-        The file is not there or holds no result of this program.
-    """
-    if not path.is_file():
-        raise MissingInputError(f"{path}: found nothing; a {POSTERIOR_NC} that reanalyze wrote would do")
-    wanted = f"{path}: found no result of this program; a {POSTERIOR_NC} that reanalyze wrote would do"
-    try:
-        tree = xr.open_datatree(path, engine="h5netcdf")
-    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(wanted) from error
-    with tree:
-        if not {"comparison", "provenance", CONTENT_HASH} <= set(tree.attrs):
-            raise InputError(wanted)
-        yield tree
 
 
 def show_file(path: Path, json_wanted: bool) -> str:

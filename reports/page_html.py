@@ -1,0 +1,86 @@
+"""`report.html`: one self-contained file, made by a template from the view and the figures."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from .figure_style import Sheet
+from .page_figures import Picture, legends
+from .page_stored import Number
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["visible"] = lambda text: "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    return environment
+
+
+def places_of(view: Any) -> dict[str, str]:
+    """A short name for each array or document that some number of the page stands in."""
+    found: dict[str, str] = {}
+
+    def walk(part: Any) -> None:
+        if isinstance(part, Number):
+            found.setdefault(part.at.partition("[")[0].partition("#")[0], f"{len(found):x}")
+        elif isinstance(part, Mapping):
+            for value in part.values():
+                walk(value)
+        elif isinstance(part, list | tuple):
+            for value in part:
+                walk(value)
+
+    walk(view)
+    return found
+
+
+def _shortened(places: Mapping[str, str]) -> Callable[[Number], str]:
+    """Where a number stands, by the short name: `3:1,0,3` inside an array, `4#cells/0/batch` inside a document."""
+
+    def short(number: Number) -> str:
+        if "#" in number.at:
+            name, _, pointer = number.at.partition("#")
+            return f"{places[name]}#{pointer}"
+        name, _, indices = number.at.removesuffix("]").partition("[")
+        return f"{places[name]}:{indices}"
+
+    return short
+
+
+def report_html(view: Mapping[str, Any], drawn: Mapping[str, Sequence[Picture]]) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    view
+        Of `page_view`.
+    drawn
+        Figures by the id of their cell.
+    """
+    sheet = Sheet()
+    figures = {
+        cell: [
+            {
+                "svg": Markup(
+                    sheet.figure(picture.svg, picture.legend, picture.kind, f"f{place}{picture.kind[0]}", picture.alt)
+                ),
+                "caption": picture.caption,
+            }
+            for picture in made
+        ]
+        for place, (cell, made) in enumerate(drawn.items())
+    }
+    symbols = Markup("".join(sheet.symbol(svg, kind) for kind, svg in legends().items()))
+    parts = {name: Markup((TEMPLATES / f"report.{name}").read_text(encoding="utf-8")) for name in ("css", "js")}
+    environment, places = _environment(), places_of(view)
+    environment.filters["short"] = _shortened(places)
+    return environment.get_template("report.html").render(
+        view=view, figures=figures, symbols=symbols, figure_css=Markup(sheet.css()), places=places, **parts
+    )
