@@ -17,9 +17,10 @@ import numpy as np
 from .contrasts import Contrasts
 from .evidence import Evidence, Flags, Floats, Ints
 
-LEAST_SD = 0.02
-CAUTION = 1 / 3  # the guess of a spread is rough, and centring on one that vanishes is a funnel: lean to c = 0
-TYPICAL_OVERDISPERSION = 0.001  # n trials tell no more than n / (1 + .001 n) would without it
+LEAST_SD = 0.02  # to scale with
+CAUTIOUS_OVERDISPERSION = (
+    0.006  # as large as the prior lets one expect: n trials tell what n / (1 + .006 n) would without
+)
 UNKNOWN_SD = 0.5  # how well a position's mean is known before, roughly: only to scale with
 
 
@@ -74,21 +75,24 @@ def counted_logits(evidence: Evidence) -> tuple[Floats, Floats]:
     tried = np.column_stack([evidence.rounds, evidence.accepted])[:, :-1] * evidence.inside
     tried = tried * evidence.counted[:, None]
     share = (np.minimum(evidence.accepted, tried) + 0.5) / (tried + 1.0)
-    worth = tried / (1.0 + TYPICAL_OVERDISPERSION * tried)
+    worth = tried / (1.0 + CAUTIOUS_OVERDISPERSION * tried)
     return np.log(share / (1.0 - share)), worth * share * (1.0 - share)
 
 
 def spread(estimate: Floats, variance: Floats) -> float:
-    """Spread of effects by moments (DerSimonian and Laird): only a guess, to choose coordinates with."""
-    weight = 1.0 / np.maximum(variance, 1e-12)
+    """A spread that effects have at least, by moments (DerSimonian and Laird), three standard errors below their own.
+
+    0 where the counts may do without one: an effect that is sampled centred on a spread that vanishes is a funnel.
+    """
     if not len(estimate):
-        return LEAST_SD
-    excess = float((weight * estimate**2).sum()) - len(estimate)
-    return float(np.sqrt(max(excess / float(weight.sum()), LEAST_SD**2)))
+        return 0.0
+    weight = 1.0 / np.maximum(variance, 1e-12)
+    excess = float((weight * estimate**2).sum()) - len(estimate) - 3.0 * np.sqrt(2.0 * len(estimate))
+    return float(np.sqrt(max(excess, 0.0) / float(weight.sum())))
 
 
 def _centring(sd: float, information: Floats) -> Floats:
-    worth = (CAUTION * sd) ** 2 * np.maximum(information, 0.0)
+    worth = sd**2 * np.maximum(information, 0.0)
     return np.asarray(worth / (1.0 + worth))
 
 
@@ -112,7 +116,7 @@ def run_centring(evidence: Evidence, contrasts: Contrasts) -> Floats:
     use = own > 0
     freedom = max(int(use.sum()) - len(np.unique(arm[use])), 0)
     share = freedom / max(int(use.sum()), 1)  # a run also moves its own arm's mean
-    sd = spread(shift[use] / np.sqrt(max(share, 1e-3)), 1.0 / own[use]) if freedom else LEAST_SD
+    sd = spread(shift[use] / np.sqrt(max(share, 1e-3)), 1.0 / own[use]) if freedom else 0.0
     return _centring(sd, contrasts.information(own))
 
 
@@ -134,7 +138,7 @@ def _of_kind(evidence: Evidence, chosen: Flags, centre: float) -> Coordinates:
     shape_sd = spread(rest.T @ estimate, (rest**2).T @ (1.0 / count))
     cell_noise = (design[:, of_cells] ** 2).T @ (1.0 / count) + shape_sd**2
     cell_sd = spread(design[:, of_cells].T @ estimate, cell_noise)
-    before = np.where(of_cells, cell_sd, UNKNOWN_SD * np.sqrt(len(cells)))
+    before = np.where(of_cells, max(cell_sd, LEAST_SD), UNKNOWN_SD * np.sqrt(len(cells)))
     inner = np.linalg.inv((design.T * count) @ design + np.diag(before**-2.0))
     across = (design.T * count) @ rest
     shear = inner @ across

@@ -17,26 +17,30 @@ NAMES = {quantile: f"p{round(100 * quantile):02d}" for quantile in QUANTILES}
 
 
 def _interval(values: xr.DataArray) -> dict[str, Any]:
-    return {NAMES[q]: plain(values.sel({QUANTILE: q}).values) for q in QUANTILES}
+    return _named(values.transpose(QUANTILE).values)
+
+
+def _named(quantiles: Any) -> dict[str, Any]:
+    return dict(zip(NAMES.values(), plain(quantiles), strict=True))
 
 
 def _estimand(row: xr.Dataset, estimand: str) -> dict[str, Any]:
     at = row.sel({ESTIMAND: estimand})
-    out = {
+    names = ("rate", "gain_cap", "gain_current")
+    each = {name: at[name].transpose(SCENARIO, QUANTILE).values for name in names}  # arrays: a sel a number is slow
+    inside = at["inside_envelope"].values
+    return {
         "tokens": _interval(at["tokens"]),
         "contraction": plain(at["contraction"].values),
         "prior_rate": _interval(at["prior_rate"]),
         "scenarios": {
             str(scenario): {
-                "rate": _interval(at["rate"].sel({SCENARIO: scenario})),
-                "gain_cap": _interval(at["gain_cap"].sel({SCENARIO: scenario})),
-                "gain_current": _interval(at["gain_current"].sel({SCENARIO: scenario})),
-                "inside_envelope": plain(at["inside_envelope"].sel({SCENARIO: scenario}).values),
+                **{name: _named(each[name][place]) for name in names},
+                "inside_envelope": plain(inside[place]),
             }
-            for scenario in at[SCENARIO].values
+            for place, scenario in enumerate(at[SCENARIO].values)
         },
     }
-    return out
 
 
 def _depth(screen: xr.Dataset, row: xr.Dataset, decision: xr.Dataset, depth: int) -> dict[str, Any]:

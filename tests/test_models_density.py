@@ -47,7 +47,7 @@ LEVELS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def evidence(rows: list[dict[str, Any]]) -> Evidence:
+def runs_of(rows: list[dict[str, Any]]) -> xr.Dataset:
     runs = []
     for place, row in enumerate(rows):
         run, faults = parse_run(record(run=f"r{place}", **row), "f", place + 1, DEPTH)
@@ -55,7 +55,11 @@ def evidence(rows: list[dict[str, Any]]) -> Evidence:
         runs.append(run)
     data: xr.Dataset = runs_dataset(runs, DEPTH)
     screened = data["policy"].values == data["policy"].values[0]
-    return evidence_of(data.assign_coords(screened=("run", screened)))
+    return data.assign_coords(screened=("run", screened))
+
+
+def evidence(rows: list[dict[str, Any]]) -> Evidence:
+    return evidence_of(runs_of(rows))
 
 
 def point(model: pm.Model, seed: int) -> dict[str, np.ndarray]:
