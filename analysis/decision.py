@@ -77,7 +77,8 @@ def decide(rates: xr.Dataset, labels: xr.DataArray, rule: Rule) -> xr.Dataset:
     best = every.max(CANDIDATE)
     gain = rates["gain_current"].sel({ESTIMAND: FIXED_DEPTH, SCENARIO: INTEGRATED}, drop=True)
     gain = gain.sel({DEPTH: gain[DEPTH] > 0})
-    winner = every.argmax(CANDIDATE)
+    timed = every.notnull().all((CANDIDATE, *dims))  # a cell without any step time has no rates and no decision
+    winner = every.fillna(0.0).argmax(CANDIDATE)
     out = xr.Dataset(
         {
             "p_best": (winner == xr.DataArray(np.arange(every.sizes[CANDIDATE]), dims=CANDIDATE)).mean(dims),
@@ -91,6 +92,8 @@ def decide(rates: xr.Dataset, labels: xr.DataArray, rule: Rule) -> xr.Dataset:
         },
         coords={CANDIDATE: every[CANDIDATE], CELL: every[CELL]},
     )
+    chances = [str(name) for name in out.data_vars if name != "one_sign"]
+    out = out.assign({name: out[name].where(timed) for name in chances})
     scale = out["expected_rate"].max(CANDIDATE)
     loss = out["expected_loss"].sel({CANDIDATE: [str(depth) for depth in gain[DEPTH].values]})
     loss = loss.rename({CANDIDATE: DEPTH}).assign_coords({DEPTH: gain[DEPTH]}) / scale

@@ -68,6 +68,8 @@ def _depth(screen: xr.Dataset, row: xr.Dataset, decision: xr.Dataset, depth: int
 def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
     """The recommendation of the written rule in words."""
     depth = cell["recommended"]
+    if cell["current"]["p_best"] is None:
+        return f"{cell['cell']} ({cell['worker']}, batch {cell['batch']}): no step time was recorded, so no rate and no decision."
     who = f"{cell['cell']} ({cell['worker']}, batch {cell['batch']})"
     if cell["hypothetical"]:
         return f"{who}: HYPOTHETICAL, another worker's times: nothing is recommended."
@@ -130,7 +132,7 @@ def comparison_document(
         screen, row, ruled = (data.sel({CELL: name}) for data in (screened, comparison, decision))
         depths = [_depth(screen.sel({DEPTH: d}), row.sel({DEPTH: d}), ruled, int(d)) for d in comparison[DEPTH].values]
         fixed = str(screen["policy"].values) == "fixed"
-        cell = {
+        cell: dict[str, Any] = {
             "cell": str(name),
             "worker": str(screen["worker"].values),
             "batch": int(screen["batch"]),
@@ -150,7 +152,8 @@ def comparison_document(
             "depths": depths,
             "recommended": 0 if bool(screen["hypothetical"].values) else int(ruled["recommended"]),
         }
-        cell["why_not"] = "" if cell["recommended"] else why_not(depths, rule, int(screen["cap"]) if fixed else 0)
+        silent = cell["recommended"] or cell["current"]["p_best"] is None
+        cell["why_not"] = "" if silent else why_not(depths, rule, int(screen["cap"]) if fixed else 0)
         cell["sentence"] = sentence(cell, rule)
         cells.append(cell)
     return {

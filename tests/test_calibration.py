@@ -1,0 +1,113 @@
+"""Made-up runs follow the model's law, ranks of a right model look right, and those of a broken one do not."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from draftdepth.analysis.calibration import QUANTITIES, Calibration, Ranked
+from draftdepth.analysis.calibration_table import calibration_rows, verdict
+from draftdepth.data.study import load_study
+from draftdepth.data.words import Level
+from draftdepth.models.fit import forward_draws
+from draftdepth.models.population import population
+from draftdepth.models.priors import Priors
+from draftdepth.models.recursion import exposure
+from draftdepth.models.repetition import recorded
+from draftdepth.models.simulation import at_level, simulated
+
+from .test_models_density import CONFIG_MS, DYNAMIC, FIXED, evidence
+
+LABELS = {name: ["only"] for name in QUANTITIES}
+
+
+def ranks(pit: np.ndarray) -> list[Ranked]:
+    return [Ranked(number, {key: [float(x)] for key in QUANTITIES}, 0) for number, x in enumerate(pit)]
+
+
+def test_uniform_ranks_pass_and_cover() -> None:
+    rows = calibration_rows(ranks(np.random.default_rng(1).uniform(size=400)), LABELS)
+    assert verdict(rows, composite=False) == []
+    assert {row["sims"] for row in rows} == {400}
+    assert abs(rows[0]["cover_90"] - 0.9) < 3 * rows[0]["error_90"]
+
+
+@pytest.mark.parametrize("bend", [lambda u: u**1.5, lambda u: 0.5 + 0.6 * (u - 0.5)], ids=["biased", "too wide"])
+def test_ranks_that_are_not_uniform_leave_the_band(bend: Any) -> None:
+    rows = calibration_rows(ranks(bend(np.random.default_rng(1).uniform(size=400))), LABELS)
+    assert len(verdict(rows, composite=False)) == len(QUANTITIES)
+
+
+def test_too_narrow_intervals_fail_at_composite_levels() -> None:
+    u = np.random.default_rng(1).uniform(size=400)
+    narrow = np.clip(0.5 + 1.3 * (u - 0.5), 0.0, 1.0)
+    assert len(verdict(calibration_rows(ranks(narrow), LABELS), composite=True)) == len(QUANTITIES)
+    assert verdict(calibration_rows(ranks(u), LABELS), composite=True) == []
+
+
+def worlds(draws: int) -> tuple[xr.Dataset, Any, Priors]:
+    table = {"verified_tokens": 480}
+    held = evidence([DYNAMIC | {"request_rounds": 40_000} | table, FIXED | {"request_rounds": 40_000}])
+    priors = Priors.stated("unknown", {"overdispersion_scale": 1e-7, "run_scale": 1e-6})
+    return forward_draws(held, priors, CONFIG_MS, 5, draws), held, priors
+
+
+@pytest.mark.parametrize("level", [Level.L0, Level.L3])
+def test_made_up_counts_follow_hazards_and_exposure(level: Level) -> None:
+    drawn, held, priors = worlds(6)
+    held = at_level(held, level)
+    for number in range(6):
+        one = drawn.isel(draw=[number])
+        made = simulated(one, held, priors, CONFIG_MS, 11 + number)
+        truth = recorded(population(one, held, priors, 11 + number), held, priors, CONFIG_MS)
+        for r, rounds in enumerate(held.rounds):
+            before = np.array([rounds, *made.accepted[r][:-1]])
+            chance = truth.chance[0, 0, r]
+            error = np.sqrt(chance * (1 - chance) / np.maximum(before, 1.0)) + 1.0 / np.maximum(before, 1.0)
+            assert (np.abs(made.accepted[r] / np.maximum(before, 1.0) - chance) < 5 * error)[before > 0].all()
+        if level == Level.L3:
+            h, v = truth.hazard[0, 0, 0], truth.verified_chance[0, 0, 0]
+            kappa = population(one, held, priors, 11 + number).kappa[0, 0]
+            e = exposure(h, v, kappa, np)
+            error = np.sqrt(e * (1 - e) / held.rounds[0]) + 1.0 / held.rounds[0]
+            assert (np.abs(made.verified[0] / held.rounds[0] - e) < 5 * error).all()
+            assert made.table[0].sum() == held.rounds[0]
+            assert made.verified_tokens[0] == made.verified[0].sum()
+
+
+def test_at_l4_every_run_is_fixed() -> None:
+    held = at_level(evidence([DYNAMIC, FIXED]), Level.L4)
+    assert held.fixed.all()
+    assert not held.dynamic_cell.any()
+    assert not held.exposure_matters.any()
+
+
+def two_cells(fitted: Priors, sims: int) -> list[str]:
+    """Failures of a calibration of two cells of two runs at L0, drawn from the plain priors."""
+    from draftdepth.analysis.screen import screen
+    from draftdepth.data.inputs import usable_inputs
+
+    study = load_study("sp2")
+    runs = usable_inputs(study, {}).runs
+    some = runs.isel(run=np.flatnonzero(np.isin(runs["cell"].values, ["W5-E1p/c32x3", "W5-E1p/c32x4"])))
+    priors = Priors.stated(study.scheduler, study.priors)
+    made = Calibration.of(study, screen(study, runs), some, Level.L0, sims, priors, fitted, "tp2")
+    return verdict(calibration_rows(list(made.run(frozenset())), made.labels()), composite=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("broken", ["shifted prior", "no run effect", "forgotten Jacobian"])
+def test_calibration_catches_a_broken_model(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load_study("sp2")
+    priors = Priors.stated(study.scheduler, study.priors)
+    if broken == "shifted prior":
+        priors = replace(priors, masked_gap_scale=priors.masked_gap_scale / 4)
+    elif broken == "no run effect":
+        priors = replace(priors, run_scale=1e-4, overdispersion_scale=1e-6)
+    else:
+        from draftdepth.models import hierarchy
+
+        whole = hierarchy.log_density
+        monkeypatch.setattr(hierarchy, "log_density", lambda *a: whole(*a) + 40.0 * a[2][0])
+    assert two_cells(priors, 60)
