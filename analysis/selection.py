@@ -12,14 +12,14 @@ NUMBERS = {DEPTH: "policy_depth", "batch": "batch"}
 
 
 def _numbers(text: str, where: str) -> tuple[int, int]:
-    low, _, high = text.partition("..")
+    low, dots, high = text.partition("..")
     try:
-        return int(low), int(high or low)
+        return int(low), int(high if dots else low)
     except ValueError:
         raise InputError(f"{where}: found no number; a number or a range such as 1..4 would do") from None
 
 
-def chosen(runs: xr.Dataset, words: str) -> Flags:
+def chosen(runs: xr.Dataset, words: str, option: str = "--hold-out") -> Flags:
     """Which runs the words mean.
 
     Parameters
@@ -29,6 +29,8 @@ def chosen(runs: xr.Dataset, words: str) -> Flags:
     words
         `name=value` with spaces between; names are policy, depth, batch, suite, worker, cell and run; depth and batch take
         a range `1..4`. No words mean no run.
+    option
+        How messages call the words.
 
     Raises
     ------
@@ -40,7 +42,7 @@ def chosen(runs: xr.Dataset, words: str) -> Flags:
     out = np.ones(runs.sizes[RUN], dtype=bool)
     for word in words.split():
         name, equals, value = word.partition("=")
-        where = f"--hold-out {name if name in TEXTS | NUMBERS else '...'}"
+        where = f"{option} {name if name in TEXTS | NUMBERS else '...'}"
         if not equals or name not in TEXTS | NUMBERS:
             raise InputError(
                 f"{where}: found a word that chooses no runs; {', '.join([*TEXTS, *NUMBERS])} = a value would do"
@@ -51,5 +53,5 @@ def chosen(runs: xr.Dataset, words: str) -> Flags:
             low, high = _numbers(value, where)
             out &= (runs[NUMBERS[name]].values >= low) & (runs[NUMBERS[name]].values <= high)
     if not out.any():
-        raise InputError("--hold-out: found words that mean no run of the study; words that mean some would do")
+        raise InputError(f"{option}: found words that mean no run of the study; words that mean some would do")
     return out

@@ -68,9 +68,15 @@ def _read(study: Study, given: Mapping[str, Path]) -> tuple[dict[str, RecordFile
         root = _root(study, family.root, given)
         for entry in family.inputs:
             name, path = _named(family, entry), root / entry.file
-            if name in read or not (path.exists() or path.is_symlink()):
+            try:
+                absent = name in read or not (path.exists() or path.is_symlink())
+                outside = not absent and not path.resolve().is_relative_to(root.resolve())
+            except (OSError, RuntimeError):  # a name that is too long, a link that leads to itself
+                faults.append(Fault(name, 0, "file", "a path that leads nowhere", "a file below the root would do"))
                 continue
-            if not path.resolve().is_relative_to(root.resolve()):
+            if absent:
+                continue
+            if outside:
                 faults.append(Fault(name, 0, "file", "a link that leaves its root", "a file below the root would do"))
                 continue
             read[name] = read_record_file(path, name, study.max_depth)

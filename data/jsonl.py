@@ -15,6 +15,7 @@ from .words import DECODE
 
 LONGEST_LINE = 1 << 20  # bytes; a record of 64 positions and 1,000 requests takes a tenth of it
 LARGEST_TEXT = 1 << 31  # bytes after decompression; more is a bomb, not a study
+MOST_FAULTS = 1000  # of one file; who meets more wants to see the first, and memory stays bounded
 GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
 NAMED_FIELDS = frozenset(
@@ -145,6 +146,8 @@ def read_record_file(path: Path, name: str | None = None, max_depth: int = DEEPE
             stream: Any = gzip.GzipFile(fileobj=raw) if zipped else raw
             for number, text in _lines(stream):
                 _read_line(read, number, text, max_depth)
+                if len(read.faults) > MOST_FAULTS:
+                    return whole(f"more than {MOST_FAULTS} faults", "a file of run records would do")
     except IsADirectoryError:
         return whole("a directory", "a file of JSON Lines would do")
     except FileNotFoundError:

@@ -39,7 +39,8 @@ def read_arm(table: Table, study: Study, cells: frozenset[str], known: frozenset
         )
         depth = 1
     scalar = table.take("remote_scalar_ms")
-    if scalar is not None and (isinstance(scalar, bool) or scalar not in known):
+    number = isinstance(scalar, int | float) and not isinstance(scalar, bool)
+    if scalar is not None and not (number and scalar in known):
         table.fault("remote_scalar_ms", described(scalar), "a scalar with an effect in [design.remote_scalar] would do")
         scalar = None
     cell = table.text("cell")

@@ -1,7 +1,6 @@
 """Entries of one TOML table, read with all faults kept."""
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from .faults import Fault, described
@@ -68,11 +67,8 @@ class Table:
         if value is None and default is not None:
             return default
         if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not isfinite(value)
-            or not low <= value <= high
-        ):
+            isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high
+        ):  # so no NaN either
             found = "nothing" if value is None else described(value)
             self.fault(key, found, f"a number from {low:g} to {high:g} would do")
             return low

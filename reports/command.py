@@ -1,5 +1,6 @@
 """The command line: words in, one call, words out. Heavy rooms are imported where they are called."""
 
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,11 @@ class _Group(click.Group):
         except DraftdepthError as error:
             click.echo(f"draftdepth: {_one_line(str(error))}", err=True)
             ctx.exit(error.exit_code)
+        except OSError as error:
+            if error.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
+                raise
+            click.echo("draftdepth: found a path that is too long or leads to itself; another one would do", err=True)
+            ctx.exit(2)
 
 
 def _one_line(text: str) -> str:
@@ -344,7 +350,7 @@ def export(kind: str, file: Path, target: Path | None) -> None:
 
     made = exported(kind, file)
     if target is not None:
-        write_whole(target.parent, {target.name: made})
+        write_whole(target.parent, {target.name: made}, [file])
     elif isinstance(made, str):
         click.echo(made, nl=False)
     else:

@@ -2,7 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..data.errors import InputError
@@ -10,26 +11,89 @@ from ..data.errors import InputError
 type Content = str | Callable[[Path], object]
 """A text, or what writes a file at the path that it is given."""
 
+STALE_S = 3600.0  # a temporary sibling this old belongs to a run that was killed
 
-def write_whole(folder: Path, contents: Mapping[str, Content]) -> list[Path]:
-    """Write files into a folder, each replaced in one step.
 
-    All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
-    the old files. A name may have one folder before it.
+def _checked(folder: Path, names: Iterable[str], sources: Iterable[Path]) -> dict[str, Path]:
+    """Where each file goes, links followed.
+
+    Raises
+    ------
+    InputError
+        A target is no regular file, or is what was just read.
+    """
+    out = {}
+    read = [source for source in sources if source.exists()]
+    for name in names:
+        target = folder / name
+        try:
+            target = target.resolve() if target.is_symlink() else target
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"{target}: found a link that leads nowhere; a regular file would do") from error
+        if target.exists() and not target.is_file():
+            raise InputError(f"{target}: found something that is no regular file; another name would do")
+        if target.exists() and any(target.samefile(source) for source in read):
+            raise InputError(f"{target}: found the file that is read; another name for the output would do")
+        out[name] = target
+    return out
+
+
+def ready(folder: Path) -> None:
+    """Make sure that a folder can be written before hours are spent.
 
     Raises
     ------
     InputError
         The folder cannot be made or written.
     """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(f"{folder}: {error.strerror or 'cannot be written'}; a folder that can be written would do")
+
+
+def _clear_away(target: Path) -> None:
+    """Remove what killed runs left beside a target."""
+    for path in target.parent.glob(f".{target.name}.*.part"):
+        if time.time() - path.stat().st_mtime > STALE_S:
+            path.unlink(missing_ok=True)
+
+
+def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable[Path] = ()) -> list[Path]:
+    """Write files into a folder, each replaced in one step.
+
+    All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
+    the old files. A name may have one folder before it; a link is followed; an old file's mode is kept.
+
+    Parameters
+    ----------
+    folder
+        Made where it is not there.
+    contents
+        Files by name.
+    sources
+        Files that were read and must not be replaced.
+
+    Raises
+    ------
+    InputError
+        The folder cannot be made or written, or a target is no regular file or a source.
+    """
     waiting: list[tuple[Path, Path]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            target = folder / name
+        for name, target in _checked(folder, contents, sources).items():
+            content = contents[name]
             target.parent.mkdir(exist_ok=True)
+            _clear_away(target)
             with tempfile.NamedTemporaryFile(
-                "wb", dir=target.parent, prefix=f".{target.name}.", delete=False
+                "wb", dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
             ) as stream:
                 waiting.append((Path(stream.name), target))
                 if isinstance(content, str):
@@ -38,15 +102,13 @@ def write_whole(folder: Path, contents: Mapping[str, Content]) -> list[Path]:
                     content(Path(stream.name))
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(stream.name, 0o644)
+            os.chmod(stream.name, target.stat().st_mode & 0o777 if target.exists() else 0o644)
         while waiting:
             temporary, target = waiting[0]
             os.replace(temporary, target)
             waiting.pop(0)
     except OSError as error:
-        raise InputError(
-            f"{folder}: {error.strerror or 'cannot be written'}; a folder that can be written would do"
-        ) from error
+        raise _unwritable(folder, error) from error
     finally:
         for temporary, _ in waiting:
             temporary.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from ..data.words import CELL, DYNAMIC, Level
 from ..models.priors import Priors
 from .markdown import escaped, table
 from .numbers import as_json
-from .output import write_whole
+from .output import ready, write_whole
 
 CALIBRATION_JSON, CALIBRATION_MD = "calibration.json", "CALIBRATION.md"
 COMPOSITE = (Level.L1, Level.L2)
@@ -111,6 +111,7 @@ def calibrate_study(
     study = load_study(named)
     inputs = usable_inputs(study, roots)
     priors, screened = Priors.stated(study.scheduler, study.priors), screen(study, inputs.runs)
+    ready(out_dir)
     parts: list[dict[str, Any]] = []
     for group, every in fit_groups(inputs.runs):
         runs = _first_cells(every, cells)

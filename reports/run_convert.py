@@ -95,5 +95,5 @@ def convert_files(
         raise InputError(f"no run record in {', '.join(map(str, paths))}: {wanted} ({'; '.join(told)})")
     told += [f"warning: {warning}" for warning in checked(done.records) if not done.counts.get("copies")]
     told += [f"note: {note}" for note in done.notes]
-    write_whole(target.parent, {target.name: as_lines(done.records)})
+    write_whole(target.parent, {target.name: as_lines(done.records)}, paths)
     return f"{len(done.records)} run records in {target}\n", told

@@ -26,7 +26,7 @@ from ..data.study import Study, load_study
 from ..data.words import CELL, DYNAMIC, FIXED
 from ..models.priors import Priors
 from .numbers import as_json
-from .output import write_whole
+from .output import ready, write_whole
 from .plan_curves import assurance_curves, loss_curves
 from .plan_json import Answers, plan_document
 from .plan_md import plan_page, summary_lines
@@ -142,6 +142,7 @@ def plan_study(
     if refits.scheduler is not None and not refits.experiments:
         raise InputError("--scheduler: found no --refit: only refits are sent to a cluster; --refit beside it would do")
     study = load_study(named)
+    ready(out_dir)
     inputs = usable_inputs(study, roots)
     hashes = {account.name: account.sha256 for account in inputs.files if account.present}
     if posterior is None:

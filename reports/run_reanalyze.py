@@ -27,7 +27,7 @@ from ..models.sampling import Settings
 from .comparison_json import comparison_document
 from .comparison_md import comparison_page, summary_lines
 from .numbers import as_json
-from .output import write_whole
+from .output import ready, write_whole
 from .page_files import REPORT_HTML, report_files
 from .page_opened import POSTERIOR_NC as POSTERIOR_NC
 from .page_opened import stored as stored
@@ -103,6 +103,7 @@ def reanalyze_study(
     screened = screen(study, inputs.runs)
     seed = study.seed if settings["seed"] is None else settings["seed"]
     chosen = Settings(**{**settings, "seed": seed})
+    ready(out_dir)
     trees: dict[str, xr.DataTree] = {}
     for group, runs in fit_groups(inputs.runs):
         tell(f"fitting {group}: {runs.sizes['run']} runs")

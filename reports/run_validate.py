@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from ..analysis.holdout import QUANTITIES, Gates, hold_out, summary
 from ..analysis.selection import chosen
@@ -13,10 +14,11 @@ from ..data.errors import InputError
 from ..data.inputs import usable_inputs
 from ..data.study import HoldOut, Study, load_study
 from ..data.words import RUN
+from ..models.evidence import Flags
 from ..models.sampling import Settings
 from .markdown import escaped, table
 from .numbers import NOTHING, as_json, one_decimal, percent
-from .output import write_whole
+from .output import ready, write_whole
 
 VALIDATION_JSON, VALIDATION_MD = "validation.json", "VALIDATION.md"
 WORDS = {"tokens": "tokens a round", "step_ms": "step, ms", "rate": "rate, tok/s"}
@@ -65,14 +67,13 @@ def validate_study(
             "--hold-out: found nothing, and no [[hold_out]] in the study; words such as 'policy=fixed depth=3' would do"
         )
     chosen_settings = Settings(**{**settings, "seed": study.seed if settings["seed"] is None else settings["seed"]})
+    each = [(split, *_flags(runs, split)) for split in splits]  # bad words are told before hours are spent
+    if out_dir is not None:
+        ready(out_dir)
     parts = []
-    for split in splits:
+    for split, held, keep_times_of in each:
         tell(f"fitting without {split.name}")
-        each = [chosen(runs, one) for one in split.leave_out.split("\n")]
-        held = np.logical_or.reduce(each)
-        if held.all() or not len(held):
-            raise InputError("--hold-out: found words that leave no run to fit; fewer runs would do")
-        rows, missed = hold_out(study, runs, held, chosen(runs, split.keep_times), chosen_settings)
+        rows, missed = hold_out(study, runs, held, keep_times_of, chosen_settings)
         found, failed = summary(rows, gates)
         parts.append({**asdict(split), "held_runs": int(held.sum()), "kept_runs": runs.sizes[RUN] - int(held.sum()),
                       "arms": rows, "not_predicted": missed, "summary": found, "failed": failed})  # fmt: skip
@@ -82,6 +83,16 @@ def validate_study(
     if out_dir is not None:
         write_whole(out_dir, {VALIDATION_JSON: as_json(document), VALIDATION_MD: page})
     return (as_json(document) if json_wanted else _lines(document)), good
+
+
+def _flags(runs: xr.Dataset, split: HoldOut) -> tuple[Flags, Flags]:
+    """Runs that are left out, and of which of them the times are kept."""
+    held = np.logical_or.reduce([chosen(runs, one) for one in split.leave_out.split("\n")])
+    if not held.any():
+        raise InputError("--hold-out: found no words; some such as 'policy=fixed depth=3' would do")
+    if held.all():
+        raise InputError("--hold-out: found words that leave no run to fit; fewer runs would do")
+    return held, chosen(runs, split.keep_times, "--keep-times")
 
 
 def _lines(document: Mapping[str, Any]) -> str:

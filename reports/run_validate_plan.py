@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from ..analysis.arms import ARM, measured_arms
 from ..analysis.screen import screen
-from ..data.errors import InputError, MissingInputError
+from ..data.errors import DraftdepthError, InputError, MissingInputError
 from ..data.inputs import usable_inputs
 from ..data.study import load_study
 from ..data.words import CELL, Label
@@ -87,6 +87,16 @@ def _row(predicted: Document, measured: Mapping[tuple[str, str, int], Mapping[st
 
 
 def validate_plan(named: str, roots: Mapping[str, Path], path: Path, json_wanted: bool) -> tuple[str, bool]:
+    """Hold measured arms against a plan: `_validated`, where a plan whose fields are of other kinds is bad input."""
+    try:
+        return _validated(named, roots, path, json_wanted)
+    except DraftdepthError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:  # a fingerprint fits any fields
+        raise InputError(f"{path}: found no plan; a plan.json that `draftdepth plan` wrote would do") from error
+
+
+def _validated(named: str, roots: Mapping[str, Path], path: Path, json_wanted: bool) -> tuple[str, bool]:
     """Hold measured arms against a plan.
 
     Parameters
@@ -122,10 +132,7 @@ def validate_plan(named: str, roots: Mapping[str, Path], path: Path, json_wanted
         at = arms.isel({ARM: place})
         key = (str(at[CELL].values), str(at["policy"].values), int(at["policy_depth"]))
         measured[key] = {name: float(at[name]) for name in (*QUANTITIES, "runs", "rounds")}
-    try:
-        rows = [_row(predicted, measured) for predicted in document["predicted"]]
-    except (KeyError, TypeError, AttributeError) as error:  # a fingerprint can be made for any fields
-        raise InputError(f"{path}: found no plan; a plan.json that `draftdepth plan` wrote would do") from error
+    rows = [_row(predicted, measured) for predicted in document["predicted"]]
     done = [row for row in rows if row["measured"]]
     if not done:
         raise InputError(

@@ -29,6 +29,8 @@ def _changed(folder: Path, old: str, new: str) -> list[str]:
         ("28.79", '"x"', "cost.config_ms.values"),
         ('"1" = 2.0275', '"one" = 2.0275', "cost.remote_ms.values.key"),
         ("central = 0.75", "central = 1.5", "ranges.overlap.central: found 1.5"),
+        ("central = 0.75", "central = 1" + 400 * "0", "ranges.overlap.central: found"),
+        ("central = 0.75", "central = nan", "ranges.overlap.central: found"),
         ("central = 0.3, low = 0.0", "central = 0.3, low = 0.4", "ranges.overhead_ms.central: found 0.3"),
         ('kind = "unknown"', 'kind = "clever"', "scheduler.kind: found a text of 6"),
         ('role = "primary"', 'role = "main"', "family[1].role"),
@@ -104,3 +106,12 @@ def test_copies_are_a_warning_of_the_study(tmp_path: Path) -> None:
     study = load_study(str(write_study(tmp_path, {"c": 3}, [record(), record(run="r2")])))
     (warning,) = input_warnings(study, usable_inputs(study))
     assert "a copy is not new evidence" in warning
+
+
+def test_a_record_file_that_leads_to_itself_is_one_fault(tmp_path: Path) -> None:
+    write_study(tmp_path, {"c": 3}, [record()])
+    path = tmp_path / "runs" / "all.jsonl"
+    path.unlink()
+    path.symlink_to(path)
+    with pytest.raises(InputError, match="a path that leads nowhere"):
+        usable_inputs(load_study(str(tmp_path)))
