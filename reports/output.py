@@ -39,7 +39,7 @@ def _checked(folder: Path, names: Iterable[str], sources: Iterable[Path]) -> dic
 
 
 def ready(folder: Path) -> None:
-    """Make sure that a folder can be written before hours are spent.
+    """Make sure that a folder can be written or made before minutes are spent; nothing is left behind.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def ready(folder: Path) -> None:
         The folder cannot be made or written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        with tempfile.TemporaryFile(dir=above):
             pass
     except OSError as error:
         raise _unwritable(folder, error) from error
