@@ -12,16 +12,18 @@ PROVENANCE = "provenance"
 CONTENT_HASH = "content_sha256"
 
 
-def _canonical(values: Any) -> bytes:
-    """Bytes that are equal for equal values: little-endian numbers, one NaN, UTF-8 text."""
+def _canonical(values: Any) -> Any:
+    """A buffer that is equal for equal values: little-endian numbers, one NaN, UTF-8 text; copied where it must be."""
     array = np.asarray(values)
     if array.dtype.kind in "OUST":
         return "\0".join(str(entry) for entry in array.ravel().tolist()).encode("utf-8")
     if array.dtype.kind == "f":
-        array = np.where(np.isnan(array), np.nan, array.astype("<f8"))
+        array = array.astype("<f8", copy=False)
+        missing = np.isnan(array)
+        array = np.where(missing, np.nan, array) if missing.any() else array
     elif array.dtype.kind in "iub":
-        array = array.astype("<i8")
-    return np.ascontiguousarray(array).tobytes()
+        array = array.astype("<i8", copy=False)
+    return np.ascontiguousarray(array)
 
 
 def content_hash(tree: xr.DataTree) -> str:

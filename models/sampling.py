@@ -146,5 +146,5 @@ def refuse(group: str, faults: list[str]) -> None:
     """
     if faults:
         raise NotConvergedError(
-            f"group {group} has not converged: {'; '.join(faults)}; more --draws may do; `draftdepth screen` needs no fit"
+            f"group {group} has not converged: {'; '.join(faults)}; another --seed, or more --draws where R-hat or ESS is amiss, may do; `draftdepth screen` needs no fit"
         )

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from ..analysis.comparison import QUANTILE, QUANTILES
 from ..analysis.decision import CANDIDATE, CURRENT, Rule
 from ..analysis.rates import CENTRE, FIXED_DEPTH, INTEGRATED, PROXY
 from ..data.study import Study
-from ..data.words import CELL, DEPTH, END, ESTIMAND, HIGH, LOW, SCENARIO, Label
+from ..data.words import CELL, DEPTH, END, ESTIMAND, FIXED, HIGH, LOW, SCENARIO, Label
 from .numbers import plain
+from .recommendation import disagreements, sentence, why_not
 from .screen_json import unsupported_reason
 
 NAMES = {quantile: f"p{round(100 * quantile):02d}" for quantile in QUANTILES}
@@ -65,45 +67,18 @@ def _depth(screen: xr.Dataset, row: xr.Dataset, decision: xr.Dataset, depth: int
     return out
 
 
-def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
-    """The recommendation of the written rule in words."""
-    depth = cell["recommended"]
-    if cell["current"]["p_best"] is None:
-        return f"{cell['cell']} ({cell['worker']}, batch {cell['batch']}): no step time was recorded, so no rate and no decision."
-    who = f"{cell['cell']} ({cell['worker']}, batch {cell['batch']})"
-    if cell["hypothetical"]:
-        return f"{who}: HYPOTHETICAL, another worker's times: nothing is recommended."
-    if depth:
-        at = cell["depths"][depth]["decision"]
-        return (
-            f"{who}: verify {depth} positions. ESTIMATED chance of a gain over the current policy "
-            f"{100 * at['p_gain']:.0f} %, of more than 3 % {100 * at['p_gain_claimed']:.0f} %; expected loss against the best "
-            f"{at['expected_loss']:.2f} tok/s."
-        )
-    reasons = cell["why_not"]
-    return f"{who}: keep the current policy. {reasons}"
-
-
-def why_not(depths: list[dict[str, Any]], rule: Rule, fixed_depth: int) -> str:
-    """Which condition of the rule the likeliest depth fails; `fixed_depth` is the current policy's, 0 where it is dynamic."""
-    best = max(depths[1:], key=lambda row: row["decision"]["p_best"])
-    at = best["decision"]
-    if best["depth"] == fixed_depth:
-        return f"Depth {fixed_depth} is what runs today, and the likeliest best (ESTIMATED {100 * at['p_best']:.0f} %)."
-    failed = []
-    if at["p_gain"] < rule.probability:
-        failed.append(
-            f"its chance of a gain over the current policy is {100 * at['p_gain']:.0f} %, not {100 * rule.probability:.0f} %"
-        )
-    if at["expected_loss"] > rule.expected_loss_share * at["expected_rate"]:
-        failed.append(
-            f"its expected loss is {at['expected_loss']:.2f} tok/s, above {100 * rule.expected_loss_share:g} %"
-        )
-    if not at["one_sign"]:
-        failed.append("its median gain changes sign or is a loss within the corners of what no arm has taught")
-    if best["label"] == Label.EXTRAPOLATED.value:
-        failed.append("it is EXTRAPOLATED: no run here could verify it")
-    return f"Of the depths, {best['depth']} is the likeliest best, but {'; '.join(failed) or 'a shallower one ties with it'}."
+def _measured(arms: xr.Dataset, cell: str, depth: int) -> dict[str, Any] | None:
+    """The measured fixed arm of a cell and depth; None where there is none with a step time."""
+    here = (arms[CELL].values == cell) & (arms["policy"].values == FIXED) & (arms["policy_depth"].values == depth)
+    places = np.flatnonzero(here & np.isfinite(arms["rate"].values))
+    if not len(places):
+        return None
+    at = int(places[0])
+    return {
+        "rate": float(arms["rate"].values[at]),
+        "tokens": float(arms["tokens"].values[at]),
+        "runs": int(arms["runs"].values[at]),
+    }
 
 
 def comparison_document(
@@ -113,6 +88,7 @@ def comparison_document(
     decision: xr.Dataset,
     rule: Rule,
     told: Mapping[str, Any],
+    arms: xr.Dataset | None = None,
 ) -> dict[str, Any]:
     """Everything that `comparison.json` says, as plain values.
 
@@ -126,12 +102,16 @@ def comparison_document(
         The rule's thresholds.
     told
         Priors, settings, diagnostics and provenance, as plain values.
+    arms
+        `analysis.arms.measured_arms`, whose fixed arms stand beside the depths.
     """
     cells = []
     for name in comparison[CELL].values:
         screen, row, ruled = (data.sel({CELL: name}) for data in (screened, comparison, decision))
         depths = [_depth(screen.sel({DEPTH: d}), row.sel({DEPTH: d}), ruled, int(d)) for d in comparison[DEPTH].values]
-        fixed = str(screen["policy"].values) == "fixed"
+        fixed = str(screen["policy"].values) == FIXED
+        for depth in depths:
+            depth["measured"] = None if arms is None else _measured(arms, str(name), depth["depth"])
         cell: dict[str, Any] = {
             "cell": str(name),
             "worker": str(screen["worker"].values),
@@ -154,7 +134,8 @@ def comparison_document(
         }
         silent = cell["recommended"] or cell["current"]["p_best"] is None
         cell["why_not"] = "" if silent else why_not(depths, rule, int(screen["cap"]) if fixed else 0)
-        cell["sentence"] = sentence(cell, rule)
+        cell["disagreements"] = disagreements(cell)
+        cell["sentence"] = " ".join([sentence(cell, rule), *cell["disagreements"]])
         cells.append(cell)
     return {
         "schema": 1,

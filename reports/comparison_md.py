@@ -37,8 +37,8 @@ def _head(document: Document) -> str:
     lines += [
         "",
         "Rates are aggregate tok/s, ESTIMATED. *Envelope* is the screen's range over hand-made assumptions: no interval. "
-        "*Bounds* are worst cases on the recorded rounds at central cost; a posterior may reach beyond them, because "
-        "sampling error and the move to another depth stand outside. Posterior: median [50 % interval] (90 % interval) "
+        "*Bounds* are worst cases on the recorded rounds at the screen's one central price of a row: they bound tokens, not "
+        "prices; another price, sampling error and the move to another depth stand outside. Posterior: median [50 % interval] (90 % interval) "
         "under the stated assumption priors. `proxy` is the screen's own truncated quantity; `fixed depth` verifies all "
         "positions in every round and stands on an ASSUMED exposure and masked tail wherever the evidence is below L4. "
         "EXTRAPOLATED: no run of the cell could verify that depth. "

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from .figure_style import Sheet
 from .page_figures import Picture, legends
 from .page_stored import Number
+from .visible import visible
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -19,7 +20,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters["visible"] = lambda text: "".join(c if c.isprintable() else "\ufffd" for c in str(text))
+    environment.filters["visible"] = visible
     return environment
 
 
@@ -69,7 +70,9 @@ def report_html(view: Mapping[str, Any], drawn: Mapping[str, Sequence[Picture]])
         cell: [
             {
                 "svg": Markup(
-                    sheet.figure(picture.svg, picture.legend, picture.kind, f"f{place}{picture.kind[0]}", picture.alt)
+                    sheet.figure(
+                        picture.svg, picture.legend, picture.kind, f"f{place}{picture.kind[0]}", visible(picture.alt)
+                    )
                 ),
                 "caption": picture.caption,
             }

@@ -73,8 +73,7 @@ def _top(view: View) -> str:
         lines += [escaped(study["title"]), ""]
     if study["synthetic"]:
         lines += [
-            "**SYNTHETIC: these run records were made up so that a published screen comes out; no figure here speaks of a "
-            "real server.**",
+            "**SYNTHETIC: these run records were made up; no figure here speaks of a real server.**",
             "",
         ]
     lines += [f"**{view['overall']}**", "", *([view["next"], ""] if view["next"] else []), "## What to do", ""]

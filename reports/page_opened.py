@@ -1,34 +1,81 @@
-"""A stored result, reopened: no room that fits is needed for it."""
+"""A stored result, reopened by one door: no room that fits is needed for it, and no file is believed unread."""
 
+import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import xarray as xr
+from jinja2 import TemplateError
 
-from ..analysis.result import CONTENT_HASH
-from ..data.errors import InputError, MissingInputError
+from ..analysis.result import CONTENT_HASH, content_hash
+from ..data.errors import DraftdepthError, InputError, MissingInputError
+from .stored_shape import NoResultError, check_arrays, check_file, check_whole
+from .visible import visible
 
 POSTERIOR_NC = "posterior.nc"
+WOULD_DO = f"a {POSTERIOR_NC} that reanalyze wrote would do"
+LIES = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, MemoryError,
+        TemplateError)  # fmt: skip
+"""What a file that contradicts itself makes of the code that reads it."""
+
+
+def _checked(path: Path, whole: bool) -> xr.DataTree:
+    """Open and check; what a hash covers is read whole here, and stays in memory for who reads it next."""
+    check_file(path)
+    tree = xr.open_datatree(path, engine="h5netcdf")
+    try:
+        check_arrays(tree)
+        if whole:
+            check_whole(tree)
+        if content_hash(tree) != tree.attrs[CONTENT_HASH]:
+            raise NoResultError("values that its own hash of the content does not fit")
+    except BaseException:
+        tree.close()
+        raise
+    return tree
 
 
 @contextmanager
-def stored(path: Path) -> Iterator[xr.DataTree]:
-    """Open a stored result.
+def stored(path: Path, whole: bool = False) -> Iterator[xr.DataTree]:
+    """Open a stored result that has the shape of one and whose values fit its hash.
+
+    Parameters
+    ----------
+    path
+        A posterior.nc.
+    whole
+        Whether all that the comparison and the exports read must be there; a plan reads less.
+
+    Notes
+    -----
+    An error of the block that a file which lies can cause becomes the same one line; errors of this program pass.
 
     Raises
     ------
-    DraftdepthError
-        The file is not there or holds no result of this program.
+    MissingInputError
+        The file is not there.
+    InputError
+        The file holds no result of this program, was changed since, or contradicts itself.
     """
-    if not path.is_file():
-        raise MissingInputError(f"{path}: found nothing; a {POSTERIOR_NC} that reanalyze wrote would do")
-    wanted = f"{path}: found no result of this program; a {POSTERIOR_NC} that reanalyze wrote would do"
-    try:
-        tree = xr.open_datatree(path, engine="h5netcdf")
-    except (OSError, KeyError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(wanted) from error
-    with tree:
-        if not {"comparison", "provenance", CONTENT_HASH} <= set(tree.attrs):
-            raise InputError(wanted)
-        yield tree
+    if not os.path.isfile(path):
+        raise MissingInputError(f"{path}: found nothing; {WOULD_DO}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a library thinks of a hostile file is no line of this program
+        try:
+            tree = _checked(path, whole)
+        except NoResultError as error:
+            raise InputError(f"{path}: found {visible(error)}; {WOULD_DO}") from error
+        except (OSError, *LIES) as error:
+            raise InputError(f"{path}: found no result of this program; {WOULD_DO}") from error
+        with tree:
+            try:
+                yield tree
+            except NoResultError as error:
+                raise InputError(f"{path}: found {visible(error)}; {WOULD_DO}") from error
+            except DraftdepthError:
+                raise
+            except LIES as error:
+                said = visible(f"{type(error).__name__}: {error}")[:120]
+                raise InputError(f"{path}: found a result that contradicts itself ({said}); {WOULD_DO}") from error

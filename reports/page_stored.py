@@ -1,6 +1,5 @@
 """A stored result as the page takes it: each number with its text and the place that it stands in."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -9,8 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..data.errors import InputError
 from .numbers import NOTHING, one_decimal, percent, share
+from .stored_shape import NoResultError, check_whole, document
 
 DOCUMENTS = ("comparison", "screen", "provenance")
 
@@ -79,14 +78,12 @@ class Stored:
     """Reads numbers and words of a stored tree by name; raises `InputError` where the tree lacks a document."""
 
     def __init__(self, tree: xr.DataTree) -> None:
-        missing = [name for name in DOCUMENTS if name not in tree.attrs]
-        if missing:
-            raise InputError(
-                f"the stored result has no {missing[0]} document; one that this version of reanalyze wrote would do"
-            )
         self._tree = tree
         self._groups: dict[str, _Group] = {}
-        self.documents: dict[str, Any] = {name: json.loads(tree.attrs[name]) for name in DOCUMENTS}
+        self.documents: dict[str, Any] = {name: document(tree.attrs, name) for name in DOCUMENTS}
+        check_whole(tree)
+        if "screen" not in tree.children:
+            raise NoResultError("no group screen")
         self.content = str(tree.attrs["content_sha256"])
 
     def __contains__(self, group: str) -> bool:

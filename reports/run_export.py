@@ -14,8 +14,11 @@ from ..analysis.rates import FIXED_DEPTH, PROXY
 from ..data.errors import InputError
 from ..data.words import CELL, CHAIN, DEPTH, DRAW
 from .numbers import as_json
-from .run_reanalyze import stored
+from .page_opened import stored
+from .stored_shape import NoResultError
+from .visible import spreadsheet_text, visible_json
 
+ROUNDING = 1e-9  # of a survival that is a product of chances
 HALF_NORMAL = {
     "s_cell": "cell_scale",
     "s_cell_position": "cell_position_scale",
@@ -29,6 +32,13 @@ HALF_NORMAL = {
 
 def _posteriors(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     return {name: node.to_dataset() for name, node in tree["posterior"].children.items()}
+
+
+def _sound(name: str, draws: np.ndarray, most: float = np.inf) -> np.ndarray:
+    """Draws that may be handed on: finite, not negative, at most `most`."""
+    if not (draws.size and np.isfinite(draws).all() and draws.min() >= 0.0 and draws.max() <= most + ROUNDING):
+        raise NoResultError(f"draws of {name} that are not finite, or not between 0 and {most:g}")
+    return draws
 
 
 def vllm_synthetic(tree: xr.DataTree) -> str:
@@ -45,6 +55,7 @@ def vllm_synthetic(tree: xr.DataTree) -> str:
             depths = []
             for depth in range(1, deepest + 1):
                 draws = at.sel({DEPTH: depth}).isel(position=slice(0, depth))
+                _sound("fixed_survival", draws.values, 1.0)
                 curves = {
                     "mean": draws.mean((CHAIN, DRAW)).values,
                     "p05": draws.quantile(0.05, (CHAIN, DRAW)).values,
@@ -56,7 +67,7 @@ def vllm_synthetic(tree: xr.DataTree) -> str:
                     {"num_speculative_tokens": depth, "label": label, "unconditional_acceptance_rates": rates}
                 )
             cells.append({"cell": str(cell), "depths": depths})
-    return as_json({"schema": 1, "cells": cells})
+    return visible_json(as_json({"schema": 1, "cells": cells}))
 
 
 def _rows(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -81,12 +92,15 @@ def _rows(tree: xr.DataTree) -> list[dict[str, Any]]:
 
 
 def csv_text(tree: xr.DataTree) -> str:
-    """The comparison as CSV."""
+    """The comparison as CSV; names that a spreadsheet would run or hide are made harmless."""
     rows = _rows(tree)
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(map(spreadsheet_text, rows[0]))
+    for row in rows:
+        if list(row) != list(rows[0]):
+            raise NoResultError("cells of the comparison document with other keys than the first has")
+        writer.writerow(map(spreadsheet_text, row.values()))
     return out.getvalue()
 
 
@@ -110,9 +124,10 @@ def priors_text(tree: xr.DataTree) -> str:
     posteriors = list(_posteriors(tree).values())
     lines = ["# from a stored posterior; in the next study these are ASSUMED", "[priors]"]
     for name, prior in HALF_NORMAL.items():
-        draws = [posterior[name].values.ravel() for posterior in posteriors if name in posterior]
+        draws = [_sound(name, posterior[name].values.ravel()) for posterior in posteriors if name in posterior]
         if draws:
-            lines.append(f"{prior} = {float(np.sqrt(np.mean(np.concatenate(draws) ** 2))):.6g}")
+            found = np.sqrt(np.mean(np.concatenate(draws) ** 2))
+            lines.append(f"{prior} = {float(_sound(name, found)):.6g}")
     return "\n".join(lines) + "\n"
 
 
@@ -132,5 +147,5 @@ def export(kind: str, path: Path) -> str | Callable[[Path], object]:
     InputError
         The file holds no result of this program, or parquet is asked for without pyarrow.
     """
-    with stored(path) as tree:
+    with stored(path, whole=True) as tree:
         return parquet_writer(tree) if kind == "parquet" else TEXTS[kind](tree)

@@ -34,6 +34,7 @@ from .page_opened import stored as stored
 from .run_screen import SCREEN_JSON, TABLES_MD
 from .screen_json import screen_document
 from .tables import tables
+from .visible import visible, visible_json
 
 COMPARISON_MD, COMPARISON_JSON = "COMPARISON.md", "comparison.json"
 LIBRARIES = ("arviz", "numpy", "nutpie", "pymc", "scipy", "xarray")
@@ -109,14 +110,15 @@ def reanalyze_study(
         tell(f"fitting {group}: {runs.sizes['run']} runs")
         trees[group] = fit(runs, np.array(study.cost.config_ms), priors, chosen, group)
     rates, comparison, decision = compare(study, screened, inputs.runs, trees, rule)
-    screen_text = screen_document(study, inputs, screened, measured_arms(inputs.runs, screened))
+    arms = measured_arms(inputs.runs, screened)
+    screen_text = screen_document(study, inputs, screened, arms)
     told = {
         "diagnostics": {
             g: {str(k): float(v) for k, v in tree["diagnostics"].data_vars.items()} for g, tree in trees.items()
         },
         "priors": priors.as_dict(),
     }
-    document = comparison_document(study, screened, comparison, decision, rule, told)
+    document = comparison_document(study, screened, comparison, decision, rule, told, arms)
     groups = {
         "runs": inputs.runs,
         "screen": screened,
@@ -164,10 +166,10 @@ def show_file(path: Path, json_wanted: bool) -> str:
     DraftdepthError
         The file is not there or holds no result of this program.
     """
-    with stored(path) as tree:
-        document, provenance = json.loads(tree.attrs["comparison"]), json.loads(tree.attrs["provenance"])
-        content = tree.attrs[CONTENT_HASH]
-    if json_wanted:
-        return as_json(document)
-    seed = provenance["settings"]["seed"]
-    return f"{provenance['study']}, seed {seed}\n{summary_lines(document)}content {content}\n"
+    with stored(path, whole=True) as tree:
+        document, provenance = (json.loads(tree.attrs[name]) for name in ("comparison", "provenance"))
+        if json_wanted:
+            return visible_json(as_json(document))
+        told = {"cells": [{"sentence": visible(cell["sentence"])} for cell in document["cells"]]}
+        head = visible(f"{provenance['study']}, seed {provenance['settings']['seed']}")
+        return f"{head}\n{summary_lines(told)}content {tree.attrs[CONTENT_HASH]}\n"

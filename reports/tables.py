@@ -37,8 +37,7 @@ def _head(document: Document) -> str:
         lines += [escaped(study["title"]), ""]
     if study["synthetic"]:
         lines += [
-            "**SYNTHETIC: the run records of this study were reconstructed so that the screen prints published figures; "
-            "they are not the original counters.**",
+            "**SYNTHETIC: the run records of this study were made up; no figure here speaks of a real server.**",
             "",
         ]
     lines += [

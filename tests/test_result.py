@@ -16,9 +16,10 @@ from draftdepth.analysis.decision import Rule
 from draftdepth.analysis.groups import fit_groups
 from draftdepth.analysis.result import assemble, content_hash
 from draftdepth.reports.command import main
-from draftdepth.reports.comparison_json import comparison_document, why_not
+from draftdepth.reports.comparison_json import comparison_document
 from draftdepth.reports.comparison_md import comparison_page
 from draftdepth.reports.numbers import as_json
+from draftdepth.reports.recommendation import disagreements, why_not
 
 from .builders import record
 from .test_rates import certain
@@ -162,3 +163,14 @@ def test_workers_are_apart_and_references_are_not_fitted(tmp_path: Path) -> None
     _, inputs, _ = screened(tmp_path, [record()])
     twice = xr.concat([inputs.runs, inputs.runs.assign_coords(worker=("run", ["v"]))], dim="run")
     assert [(name, group.sizes["run"]) for name, group in fit_groups(twice)] == [("v", 1), ("w", 1)]
+
+
+def test_a_measured_arm_outside_the_interval_is_told_and_one_inside_is_not() -> None:
+    def row(depth: int, measured: float | None) -> dict[str, Any]:
+        rate = {"p05": 100.0, "p50": 105.0, "p95": 110.0}
+        arm = None if measured is None else {"rate": measured, "runs": 2, "tokens": 3.0}
+        return {"depth": depth, "measured": arm, "fixed_depth": {"scenarios": {"assumption_priors": {"rate": rate}}}}
+
+    told = disagreements({"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 99.9)]})
+    assert [line.split(" was")[0] for line in told] == ["WARNING: depth 2", "WARNING: depth 3"]
+    assert "140.3 tok/s (2 runs)" in told[0]

@@ -1,0 +1,71 @@
+"""The written rule's recommendation in words, why a depth is not recommended, and where a measurement disagrees."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..analysis.decision import Rule
+from ..analysis.rates import FIXED_DEPTH, INTEGRATED
+from ..data.words import Label
+
+
+def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
+    """The recommendation of the written rule in words."""
+    depth = cell["recommended"]
+    if cell["current"]["p_best"] is None:
+        return f"{cell['cell']} ({cell['worker']}, batch {cell['batch']}): no step time was recorded, so no rate and no decision."
+    who = f"{cell['cell']} ({cell['worker']}, batch {cell['batch']})"
+    if cell["hypothetical"]:
+        return f"{who}: HYPOTHETICAL, another worker's times: nothing is recommended."
+    if depth:
+        at = cell["depths"][depth]["decision"]
+        return (
+            f"{who}: verify {depth} positions. ESTIMATED chance of a gain over the current policy "
+            f"{100 * at['p_gain']:.0f} %, of more than 3 % {100 * at['p_gain_claimed']:.0f} %; expected loss against the best "
+            f"{at['expected_loss']:.2f} tok/s."
+        )
+    words = f"{who}: keep the current policy. {cell['why_not']}"
+    kept = cell["current"]["expected_loss"]
+    best = min(row["decision"]["expected_loss"] for row in cell["depths"][1:])
+    if kept > best and cell["policy"]["kind"] == "dynamic":
+        words += f" Keeping has an expected loss of {kept:.2f} tok/s itself: the rule asks for proof before a change."
+    return words
+
+
+def disagreements(cell: Mapping[str, Any]) -> list[str]:
+    """A line for each measured fixed arm whose rate lies outside what the model says of its depth."""
+    out = []
+    for row in cell["depths"]:
+        said = row[FIXED_DEPTH]["scenarios"][INTEGRATED]["rate"]
+        measured = row["measured"]
+        if measured is None or said["p05"] is None or said["p05"] <= measured["rate"] <= said["p95"]:
+            continue
+        out.append(
+            f"WARNING: depth {row['depth']} was MEASURED at {measured['rate']:.1f} tok/s ({measured['runs']} runs), outside the "
+            f"model's 90 % interval {said['p05']:.1f} to {said['p95']:.1f}: the model misses what happened there; believe the "
+            "measurement, and repeat it before acting on either."
+        )
+    return out
+
+
+def why_not(depths: list[dict[str, Any]], rule: Rule, fixed_depth: int) -> str:
+    """Which condition of the rule the likeliest depth fails; `fixed_depth` is the current policy's, 0 where it is dynamic."""
+    best = max(depths[1:], key=lambda row: row["decision"]["p_best"])
+    at = best["decision"]
+    if best["depth"] == fixed_depth:
+        return f"Depth {fixed_depth} is what runs today, and the likeliest best (ESTIMATED {100 * at['p_best']:.0f} %)."
+    failed = []
+    if at["p_gain"] < rule.probability:
+        failed.append(
+            f"its chance of a gain over the current policy is {100 * at['p_gain']:.0f} %, not {100 * rule.probability:.0f} %"
+        )
+    if at["expected_loss"] > rule.expected_loss_share * at["expected_rate"]:
+        share = at["expected_loss"] / at["expected_rate"]
+        failed.append(
+            f"its expected loss is {at['expected_loss']:.2f} tok/s ({100 * share:.1f} %), above "
+            f"{100 * rule.expected_loss_share:g} %"
+        )
+    if not at["one_sign"]:
+        failed.append("its median gain changes sign or is a loss within the corners of what no arm has taught")
+    if best["label"] == Label.EXTRAPOLATED.value:
+        failed.append("it is EXTRAPOLATED: no run here could verify it")
+    return f"Of the depths, {best['depth']} is the likeliest best, but {'; '.join(failed) or 'a shallower one ties with it'}."
