@@ -134,7 +134,7 @@ def comparison_document(
         }
         silent = cell["recommended"] or cell["current"]["p_best"] is None
         cell["why_not"] = "" if silent else why_not(depths, rule, int(screen["cap"]) if fixed else 0)
-        cell["disagreements"] = disagreements(cell)
+        cell["disagreements"] = disagreements(cell, told.get("run_time_sd", {}).get(cell["worker"], 0.0))
         cell["sentence"] = " ".join([sentence(cell, rule), *cell["disagreements"]])
         cells.append(cell)
     return {

@@ -1,6 +1,7 @@
 """The written rule's recommendation in words, why a depth is not recommended, and where a measurement disagrees."""
 
 from collections.abc import Mapping
+from math import exp, sqrt
 from typing import Any
 
 from ..analysis.decision import Rule
@@ -31,17 +32,23 @@ def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
     return words
 
 
-def disagreements(cell: Mapping[str, Any]) -> list[str]:
-    """A line for each measured fixed arm whose rate lies outside what the model says of its depth."""
+def disagreements(cell: Mapping[str, Any], run_sd: float) -> list[str]:
+    """A line for each measured fixed arm that the model does not expect.
+
+    Its rate lies outside the 90 % interval by more than 1.645 `run_sd` / sqrt(runs), the noise of its own runs' times.
+    """
     out = []
     for row in cell["depths"]:
         said = row[FIXED_DEPTH]["scenarios"][INTEGRATED]["rate"]
         measured = row["measured"]
-        if measured is None or said["p05"] is None or said["p05"] <= measured["rate"] <= said["p95"]:
+        if measured is None or said["p05"] is None:
+            continue
+        noise = exp(1.645 * run_sd / sqrt(measured["runs"]))
+        if said["p05"] / noise <= measured["rate"] <= said["p95"] * noise:
             continue
         out.append(
             f"WARNING: depth {row['depth']} was MEASURED at {measured['rate']:.1f} tok/s ({measured['runs']} runs), outside the "
-            f"model's 90 % interval {said['p05']:.1f} to {said['p95']:.1f}: the model misses what happened there; believe the "
+            f"model's 90 % interval {said['p05']:.1f} to {said['p95']:.1f} by more than runs vary: the model misses what happened there; believe the "
             "measurement, and repeat it before acting on either."
         )
     return out

@@ -117,6 +117,11 @@ def reanalyze_study(
             g: {str(k): float(v) for k, v in tree["diagnostics"].data_vars.items()} for g, tree in trees.items()
         },
         "priors": priors.as_dict(),
+        "run_time_sd": {
+            g: float(tree["posterior"].to_dataset()["s_run_time"].median())
+            for g, tree in trees.items()
+            if "s_run_time" in tree["posterior"]
+        },
     }
     document = comparison_document(study, screened, comparison, decision, rule, told, arms)
     groups = {

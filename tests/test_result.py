@@ -171,6 +171,6 @@ def test_a_measured_arm_outside_the_interval_is_told_and_one_inside_is_not() -> 
         arm = None if measured is None else {"rate": measured, "runs": 2, "tokens": 3.0}
         return {"depth": depth, "measured": arm, "fixed_depth": {"scenarios": {"assumption_priors": {"rate": rate}}}}
 
-    told = disagreements({"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 99.9)]})
+    told = disagreements({"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 97.9)]}, 0.02 / 1.645 * 2**0.5)
     assert [line.split(" was")[0] for line in told] == ["WARNING: depth 2", "WARNING: depth 3"]
     assert "140.3 tok/s (2 runs)" in told[0]
