@@ -8,6 +8,7 @@ import xarray as xr
 from ..data.words import CELL, CHAIN, DEPTH, DRAW, POSITION, RUN
 from .comparison import QUANTILE, QUANTILES
 from .explain_regression import Floats
+from .result import group_path
 from .screen import run_medians
 
 PREDICTIVE_ENDS = (0.05, 0.95)
@@ -205,8 +206,8 @@ def checks(
         "positions": xr.concat([moved_positions(posteriors[name], priors[name]) for name in posteriors], dim=CELL),
     }
     for name, predictive in predictives.items():
-        repetitions, path = repetition_checks(runs, predictive, name), name.replace(":", "_").replace("/", "_")
-        out[f"repetitions/{path}"] = repetitions
-        out[f"spread/{path}"] = spread_checks(runs, predictive, name)
-        out[f"outside/{path}"] = outside_counts(repetitions)
+        repetitions = repetition_checks(runs, predictive, name)
+        out[group_path("repetitions", name)] = repetitions
+        out[group_path("spread", name)] = spread_checks(runs, predictive, name)
+        out[group_path("outside", name)] = outside_counts(repetitions)
     return out

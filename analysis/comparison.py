@@ -25,7 +25,7 @@ def labels_of(runs: xr.Dataset, cells: xr.Dataset) -> xr.DataArray:
 
 
 def _quantiles(draws: xr.DataArray) -> xr.DataArray:
-    return draws.quantile(list(QUANTILES), (CHAIN, DRAW)).transpose(..., QUANTILE)
+    return draws.quantile(list(QUANTILES), (CHAIN, DRAW), skipna=False).transpose(..., QUANTILE)
 
 
 def _inside(rate: xr.DataArray, cells: xr.Dataset) -> xr.DataArray:

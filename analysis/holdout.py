@@ -47,9 +47,24 @@ class Gates:
 
 
 def training(runs: xr.Dataset, held: Flags, keep_times: Flags) -> xr.Dataset:
-    """All other runs, and of held ones whose times are kept the times alone (`times_only`)."""
-    kept = ~held | (held & keep_times)
-    return runs.assign_coords(times_only=(RUN, held & keep_times)).isel({RUN: np.flatnonzero(kept)})
+    """All other runs, and of held ones whose times are kept the times alone (`times_only`).
+
+    A cell whose screened policy is held out is screened at its deepest fixed arm that is not.
+    """
+    times_only = held & keep_times
+    kept = runs.assign_coords(times_only=(RUN, times_only), screened=(RUN, _screened_still(runs, ~held)))
+    return kept.isel({RUN: np.flatnonzero(~held | times_only)})
+
+
+def _screened_still(runs: xr.Dataset, counted: Flags) -> Flags:
+    """Screened runs of each cell that are counted; where none is left, those of its deepest fixed arm that is."""
+    out = runs["screened"].values & counted
+    cells, depth = runs[CELL].values, runs["policy_depth"].values
+    fixed = counted & (runs["policy"].values == FIXED)
+    for cell in set(cells[fixed].tolist()) - set(cells[out].tolist()):
+        here = fixed & (cells == cell)
+        out |= here & (depth == depth[here].max())
+    return np.asarray(out)
 
 
 def _arms(runs: xr.Dataset) -> list[tuple[str, int, xr.Dataset]]:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .described import described
+
 PROVENANCE = "provenance"
 CONTENT_HASH = "content_sha256"
 
@@ -36,6 +38,11 @@ def content_hash(tree: xr.DataTree) -> str:
     return digest.hexdigest()
 
 
+def group_path(kind: str, group: str) -> str:
+    """Where a worker's variables of one kind are stored: its name without what paths and netCDF take for their own."""
+    return f"{kind}/{group.replace(':', '_').replace('/', '_')}"
+
+
 def assemble(groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> xr.DataTree:
     """Put groups and provenance into one tree that netCDF can hold.
 
@@ -46,7 +53,8 @@ def assemble(groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) ->
     provenance
         Plain values: hashes of inputs, settings, versions.
     """
-    tree: xr.DataTree = xr.DataTree.from_dict({path: _storable(group) for path, group in groups.items()})
+    stored = {path: _storable(described(path, group)) for path, group in groups.items()}
+    tree: xr.DataTree = xr.DataTree.from_dict(stored)
     tree.attrs = {
         CONTENT_HASH: content_hash(tree),
         PROVENANCE: json.dumps(provenance, sort_keys=True, default=str),

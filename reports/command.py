@@ -10,6 +10,7 @@ import click
 
 from .. import __version__
 from ..data.errors import DraftdepthError
+from .visible import visible
 
 STUDY = click.argument("study")
 OUT_DIR = click.option(
@@ -60,17 +61,13 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except DraftdepthError as error:
-            click.echo(f"draftdepth: {_one_line(str(error))}", err=True)
+            click.echo(f"draftdepth: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
             if error.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
                 raise
             click.echo("draftdepth: found a path that is too long or leads to itself; another one would do", err=True)
             ctx.exit(2)
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -311,7 +308,7 @@ def convert(format_name: str, paths: tuple[Path, ...], target: Path, sidecar: Pa
 
     said, told = convert_files(format_name, paths, declared(options, sidecar), target)
     for line in told:
-        click.echo(_one_line(line), err=True)
+        click.echo(visible(line), err=True)
     click.echo(said, nl=False)
 
 
@@ -330,7 +327,7 @@ def scrape(
     from .run_scrape import Plan, scrape_runs
 
     def say(line: str) -> None:
-        click.echo(_one_line(line), err=True)
+        click.echo(visible(line), err=True)
 
     said, whole = scrape_runs(Plan(url, every_s, runs, timeout_s), declared(options, sidecar), target, say)
     click.echo(said, nl=False)

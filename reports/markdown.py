@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
+from .visible import visible
+
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
 def escaped(text: str) -> str:
     """Take text of an input literally: no markup, no HTML, no control codes."""
-    visible = "".join(char if char.isprintable() else "\ufffd" for char in text)
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};" if match[1] in "<>&|" else f"\\{match[1]}", visible)
+    return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};" if match[1] in "<>&|" else f"\\{match[1]}", visible(text))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -17,7 +17,7 @@ from ..analysis.comparison import compare
 from ..analysis.decision import Rule
 from ..analysis.explain_groups import explanations
 from ..analysis.groups import fit_groups
-from ..analysis.result import CONTENT_HASH, assemble
+from ..analysis.result import CONTENT_HASH, assemble, group_path
 from ..analysis.screen import screen
 from ..data.inputs import Inputs, usable_inputs
 from ..data.study import Study, load_study
@@ -52,11 +52,7 @@ def _provenance(study: Study, inputs: Inputs, settings: Settings, began: float) 
 
 
 def _per_group(trees: Mapping[str, xr.DataTree], name: str) -> dict[str, xr.Dataset]:
-    return {
-        f"{name}/{group.replace(':', '_').replace('/', '_')}": tree[name].to_dataset()
-        for group, tree in trees.items()
-        if name in tree
-    }
+    return {group_path(name, group): tree[name].to_dataset() for group, tree in trees.items() if name in tree}
 
 
 def _netcdf(tree: xr.DataTree) -> Any:

@@ -15,6 +15,7 @@ from ..data.study import load_study
 from ..data.words import CELL, Label
 from .numbers import as_json, one_decimal, span
 from .plan_json import DECISIVE, SCHEMA, fingerprint
+from .visible import visible
 
 type Document = Mapping[str, Any]
 
@@ -170,4 +171,4 @@ def _words(result: Document) -> str:
         lines.append(f"  {row['arm']}: {'; '.join(found)}{note}")
     verdict = "within what the intervals allow" if result["passes"] else "more than the intervals allow"
     lines.append(f"rates outside: {result['rates_outside']} of {result['rates_measured']}, {verdict}")
-    return "".join("".join(char if char.isprintable() else "\ufffd" for char in line) + "\n" for line in lines)
+    return "".join(visible(line) + "\n" for line in lines)

@@ -47,6 +47,16 @@ def test_runs_that_keep_their_times_give_no_counts() -> None:
     assert len(kept.timed) == 4
 
 
+def test_a_cell_without_its_screened_arm_is_screened_at_its_deepest_other() -> None:
+    runs = runs_of([FIXED, SHALLOW, SHALLOW | {"policy": {"kind": "fixed", "depth": 1}, "accepted_position": [140]}])
+    assert runs["screened"].values.tolist() == [True, True, True]
+    one = runs.assign_coords(screened=("run", [True, False, False]))
+    kept = training(one, chosen(one, "depth=3"), np.zeros(3, dtype=bool))
+    assert kept["policy_depth"].values.tolist() == [2, 1]
+    assert kept["screened"].values.tolist() == [True, False]
+    assert evidence_of(kept).screened_depth.tolist() == [2]
+
+
 def test_a_certain_fit_predicts_its_own_survival_and_step() -> None:
     held = evidence(ROWS)
     sure = dict.fromkeys(("run_scale", "overdispersion_scale", "start_time_scale", "run_time_centre", "request_time_centre", "transport_scale"), 1e-09)  # fmt: skip

@@ -174,3 +174,36 @@ def test_a_measured_arm_outside_the_interval_is_told_and_one_inside_is_not() -> 
     told = disagreements({"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 97.9)]}, 0.02 / 1.645 * 2**0.5)
     assert [line.split(" was")[0] for line in told] == ["WARNING: depth 2", "WARNING: depth 3"]
     assert "140.3 tok/s (2 runs)" in told[0]
+
+
+def test_stored_numbers_carry_their_unit_and_label(stored: tuple[Path, dict[str, Any]]) -> None:
+    with xr.open_datatree(stored[0], engine="h5netcdf") as tree:
+        comparison, decision = tree["comparison"].to_dataset(), tree["decision"].to_dataset()
+        posterior = tree["posterior/w"].to_dataset()
+        assert {name: comparison[name].attrs.get("units") for name in ("rate", "gain_current", "tokens")} == {
+            "rate": "tok/s", "gain_current": "1", "tokens": "tokens",
+        }  # fmt: skip
+        assert decision["p_best"].attrs["units"] == "1"
+        assert decision["expected_loss"].attrs == {"label": "ESTIMATED", "units": "tok/s"}
+        assert posterior["step_ms"].attrs["units"] == "ms"
+        assert posterior["overlap"].attrs["label"] == "ASSUMED"
+        numbers = [
+            v for part in (comparison, decision, posterior) for v in part.data_vars.values() if v.dtype.kind in "fi"
+        ]
+        assert all(variable.attrs["label"] for variable in numbers)
+
+
+def test_a_cell_without_a_step_time_has_no_decision(tmp_path: Path) -> None:
+    rows = [record(), record(run="r2", request_rounds=1700)]
+    study, inputs, cells = screened(tmp_path, rows)
+    sure = certain(study, cells, DRAWS)
+    silent = sure.assign(step_ms=sure["step_ms"] * np.nan)
+    fitted = xr.DataTree.from_dict({"posterior": silent, "prior": sure})
+    fitted.attrs["slope_taught"] = 0
+    _, comparison, decision = compare(study, cells, inputs.runs, {"w": fitted}, Rule())
+    assert decision["p_best"].isnull().all()
+    assert decision["p_gain"].isnull().all()
+    assert decision["recommended"].values.tolist() == [0]
+    document = comparison_document(study, cells, comparison, decision, Rule(), {"diagnostics": {}, "priors": {}})
+    assert document["cells"][0]["sentence"].endswith("no step time was recorded, so no rate and no decision.")
+    assert document["cells"][0]["recommended"] == 0
