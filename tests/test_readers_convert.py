@@ -287,3 +287,11 @@ def test_every_file_of_the_corpus_converts_or_is_refused_with_a_reason(path: Pat
         assert path.name not in KNOWN_TO_CONVERT
         assert "would do" in result.stderr or "would say" in result.stderr or "select" in result.stderr
         assert isinstance(result.exception, SystemExit)
+
+
+def test_a_source_is_not_replaced_by_its_own_records(tmp_path: Path) -> None:
+    path = tmp_path / "responses.jsonl"
+    path.write_text(EXAMPLES["sglang"])
+    done = run("convert", "sglang", path, "-o", path, *NEEDED, *MORE["sglang"])
+    assert (done.exit_code, "the file that is read" in done.stderr) == (2, True), done.output
+    assert path.read_text() == EXAMPLES["sglang"]

@@ -13,6 +13,7 @@ import xarray as xr
 from click.testing import CliRunner
 from draftdepth.analysis.comparison import compare
 from draftdepth.analysis.decision import Rule
+from draftdepth.analysis.described import described
 from draftdepth.analysis.groups import fit_groups
 from draftdepth.analysis.result import assemble, content_hash
 from draftdepth.reports.command import main
@@ -171,7 +172,10 @@ def test_a_measured_arm_outside_the_interval_is_told_and_one_inside_is_not() -> 
         arm = None if measured is None else {"rate": measured, "runs": 2, "tokens": 3.0}
         return {"depth": depth, "measured": arm, "fixed_depth": {"scenarios": {"assumption_priors": {"rate": rate}}}}
 
-    told = disagreements({"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 97.9)]}, 0.02 / 1.645 * 2**0.5)
+    told = disagreements(
+        {"depths": [row(0, None), row(1, 104.0), row(2, 140.3), row(3, 97.9), row(4, 98.5), row(5, 111.5)]},
+        0.02 / 1.645 * 2**0.5,
+    )
     assert [line.split(" was")[0] for line in told] == ["WARNING: depth 2", "WARNING: depth 3"]
     assert "140.3 tok/s (2 runs)" in told[0]
 
@@ -207,3 +211,18 @@ def test_a_cell_without_a_step_time_has_no_decision(tmp_path: Path) -> None:
     document = comparison_document(study, cells, comparison, decision, Rule(), {"diagnostics": {}, "priors": {}})
     assert document["cells"][0]["sentence"].endswith("no step time was recorded, so no rate and no decision.")
     assert document["cells"][0]["recommended"] == 0
+
+
+def test_an_export_does_not_replace_the_result_that_it_reads(stored: tuple[Path, dict[str, Any]]) -> None:
+    before = stored[0].read_bytes()
+    done = _run("export", "csv", stored[0], "-o", stored[0])
+    assert done.exit_code == 2
+    assert "the file that is read" in done.stderr
+    assert stored[0].read_bytes() == before
+
+
+def test_a_unit_that_arithmetic_carried_along_is_dropped() -> None:
+    carried = xr.Dataset({"rate": ((), 3.0, {"units": "ms"}), "of_no_unit": ((), 1.0, {"units": "ms"})})
+    done = described("comparison", carried)
+    assert done["rate"].attrs["units"] == "tok/s"
+    assert "units" not in done["of_no_unit"].attrs
