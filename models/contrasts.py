@@ -59,10 +59,15 @@ class Contrasts:
         later = xp.cumsum(padded[..., ::-1], axis=-1)[..., ::-1]
         return later[..., self.cell, self.place + 1] - self.place * padded[..., self.cell, self.place]
 
-    def information(self, of_run: Floats) -> Floats:
-        """Information on each contrast when runs hold `of_run` (of every run of the group) on their own effect."""
-        own = np.zeros((self.cells, self.widest + 1))
-        own[self.cell, self.place] = of_run[self.run]
-        before = np.cumsum(own, axis=1)
-        j = self.step
-        return np.asarray((before[self.of_cell, j - 1] + j**2 * own[self.of_cell, j]) / (j * (j + 1.0)))
+    def information(self, of_run: Floats, weights: Floats) -> Floats:
+        """Information on each contrast when runs hold `of_run` on their own effect, beside their cell's weighted mean effect.
+
+        Both of every run of the group; weights add to 1 in each cell, or to 0.
+        """
+        own, mean = (np.zeros((self.cells, self.widest + 1)) for _ in range(2))
+        own[self.cell, self.place], mean[self.cell, self.place] = of_run[self.run], weights[self.run]
+        j, before = self.step, np.cumsum(own, axis=1)
+        first, last = before[self.of_cell, j - 1], own[self.of_cell, j]
+        shift = np.cumsum(mean, axis=1)[self.of_cell, j - 1] - j * mean[self.of_cell, j]
+        square = first + j**2 * last - 2.0 * shift * (first - j * last) + shift**2 * before[self.of_cell, -1]
+        return np.asarray(square / (j * (j + 1.0)))

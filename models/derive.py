@@ -9,7 +9,7 @@ from .population import Population, population
 from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
 from .repetition import recorded, repeated
-from .timing import arm_ms, reference_ms, rows_ms, single_arm
+from .step_arms import arm_ms, reference_ms, rows_ms, single_arm
 
 NODES = 7
 """Gauss-Hermite nodes for the mean over the run effect: exact to 1e-6 for run effects up to 0.5 on the logit."""
@@ -91,9 +91,8 @@ def derived(
     base = np.exp(held.log_base)
     step = arm_ms(base, rows_ms(slope, gamma, evidence.batch, anchor, origin_ms), np)
     runs = recorded(held, evidence, priors, config_ms)
-    front = held.run_sd.shape
-    known = {name: draws[name] for name in HYPERPARAMETERS if name in draws}
-    dims = (CHAIN, DRAW)
+    front, dims = held.run_sd.shape, (CHAIN, DRAW)
+    known = {name: draws[name] for name in HYPERPARAMETERS if name in draws} | {"s_run": (dims, held.run_sd)}
     quantities = {
         "survival": ((*dims, CELL, POSITION), means["survival"]),
         "exposure": ((*dims, CELL, POSITION), means["exposure"]),

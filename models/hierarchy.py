@@ -20,8 +20,7 @@ from .contrasts import Contrasts
 from .coordinates import Coordinates, coordinates, exposed_places, run_centring, run_weights, runs_of_cells
 from .evidence import Evidence, Floats
 from .priors import Priors
-
-SMALLEST_SD = 1e-4  # beside each spread, so that covariances stay invertible; on the logit that is nothing
+from .spreads import SMALLEST_SD, half_normal, not_nothing
 
 
 def mean_covariance(deepest: int, priors: Priors) -> Floats:
@@ -35,14 +34,9 @@ def _mean_precision(deepest: int, priors: Priors) -> Floats:
     return np.asarray(ones / (deepest * priors.hazard_centre_sd**2) + (np.eye(deepest) - ones) / priors.position_sd**2)
 
 
-def cell_variance(s_cell: Any, s_run: Any, runs: Any) -> Any:
+def cell_variance(s_cell: Any, run_sd: Any, runs: Any) -> Any:
     """Variance of a cell's effect plus the mean effect of its runs."""
-    return s_cell**2 + SMALLEST_SD**2 + s_run**2 / runs
-
-
-def shape_sd(s_cell_position: Any) -> Any:
-    """Standard deviation of a cell's own deviation at a position."""
-    return (s_cell_position**2 + SMALLEST_SD**2) ** 0.5
+    return s_cell**2 + SMALLEST_SD**2 + run_sd**2 / runs
 
 
 def log_density(at: Coordinates, theta: Any, a_squared: Any, white: Any, deepest: int, priors: Priors) -> Any:
@@ -123,14 +117,14 @@ def state_hazards(evidence: Evidence, priors: Priors, forward: bool) -> tuple[An
     tuple
         In-sample logit hazards (cell, position), 0 where no run may verify; and each run's difference to its cell.
     """
-    s_cell = pm.HalfNormal("s_cell", priors.cell_scale)
-    s_run = pm.HalfNormal("s_run", priors.run_scale)
-    s_shape = shape_sd(pm.HalfNormal("s_cell_position", priors.cell_position_scale))
+    s_cell = half_normal("s_cell", priors.cell_scale)
+    run_sd = not_nothing(half_normal("s_run", priors.run_scale))
+    s_shape = not_nothing(half_normal("s_cell_position", priors.cell_position_scale))
     runs, contrasts = runs_of_cells(evidence), Contrasts.of(evidence)
     shift, taken = pt.zeros(len(evidence.cell)), pt.zeros(len(evidence.cells))
     if contrasts.size:
-        c = run_centring(evidence, contrasts)
-        effect = s_run ** (1.0 - c) * pm.Normal("run_effect", 0.0, s_run**c, shape=contrasts.size)
+        c = run_centring(evidence, contrasts, priors)
+        effect = run_sd ** (1.0 - c) * pm.Normal("run_effect", 0.0, run_sd**c, shape=contrasts.size)
         difference = contrasts.differences(pm.Deterministic("run_contrast", effect), pt)
         shift = pt.set_subtensor(shift[contrasts.run], difference)
         if not forward:
@@ -139,9 +133,9 @@ def state_hazards(evidence: Evidence, priors: Priors, forward: bool) -> tuple[An
     cell, place = exposed_places(evidence)
     logits = pt.zeros((len(evidence.cells), evidence.deepest))
     theta = pt.zeros(len(cell))
-    for at in coordinates(evidence, priors.hazard_centre):
+    for at in coordinates(evidence, priors):
         kind = "dynamic" if evidence.dynamic_cell[at.cells[0]] else "fixed"
-        a_squared = cell_variance(s_cell, s_run, runs[at.cells])
+        a_squared = cell_variance(s_cell, run_sd, runs[at.cells])
         if forward:
             here = _forward(at, kind, a_squared, s_shape, evidence.deepest, priors)
         else:
@@ -162,7 +156,7 @@ def draw_means(
     theta
         In-sample logit hazards at `exposed_places`: shape (..., entry).
     s_shape
-        `shape_sd`: shape (...).
+        `not_nothing(s_cell_position)`: shape (...).
     a_squared
         `cell_variance`: shape (..., cell).
     rng

@@ -9,6 +9,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .evidence import Evidence, Ints
+from .exposure_uniforms import state_uniforms
 from .hierarchy import state_hazards
 from .observations import observations, totals, trials_of
 from .priors import Priors
@@ -17,14 +18,13 @@ from .recursion import (
     expit,
     exposure,
     fixed_hazard,
-    log_share_density,
     lower_odds,
     shifted,
     verified_chance,
-    verified_from_share,
-    verified_uniform,
 )
-from .timing import run_anchor, state_times
+from .spreads import half_normal
+from .step_arms import run_anchor
+from .timing import state_times
 
 SMALLEST_OVERDISPERSION = 1e-7  # a concentration of 1e7: a binomial to all purposes, and finite in floating point
 
@@ -42,7 +42,7 @@ def transport_steps(evidence: Evidence) -> list[tuple[int, int]]:
 
 def _transport(evidence: Evidence, priors: Priors) -> Any:
     """omega of each run: a random walk in depth away from the cell's origin, zero there and for dynamic runs."""
-    s_transport = pm.HalfNormal("s_transport", priors.transport_scale)
+    s_transport = half_normal("s_transport", priors.transport_scale)
     steps = transport_steps(evidence)
     if not steps:
         return pt.zeros(len(evidence.cell))
@@ -54,38 +54,6 @@ def _transport(evidence: Evidence, priors: Priors) -> Any:
         ]
     )
     return s_transport * pt.dot(taken, step)
-
-
-def _uniforms(
-    evidence: Evidence,
-    priors: Priors,
-    logits: Any,
-    cells: Any,
-    delta: Any,
-    by_share: bool,
-) -> Any:
-    """U of the exposure of some cells; where fixed runs teach the masked tail it is sampled through the accepted share.
-
-    Both ways leave U uniform whatever the hazard (the second by the density of `log_share_density`), so that one prior
-    serves every level; the second is straight where counts pin the share down and bend (U, delta).
-    """
-    taught = evidence.mixed[cells] & by_share
-    out = pt.zeros((len(cells), evidence.deepest))
-    if (~taught).any():
-        plain = pm.Uniform("exposure_uniform", 0.0, 1.0, shape=(int((~taught).sum()), evidence.deepest))
-        out = pt.set_subtensor(out[np.flatnonzero(~taught)], plain)
-    if taught.any():
-        where = np.flatnonzero(taught)
-        share = pm.Uniform("masked_share", 0.0, 1.0, shape=(len(where), evidence.deepest))
-        h, gap = expit(logits[cells[where]], pt), delta[where][:, None]
-        density = log_share_density(h, share, gap, priors.exposure_power, priors.exposure_shape, pt)
-        pm.Potential("masked_share_density", density.sum())
-        v = verified_from_share(h, share, gap, pt)
-        out = pt.set_subtensor(
-            out[where],
-            verified_uniform(h, v, priors.exposure_power, priors.exposure_shape),
-        )
-    return pm.Deterministic("uniform", out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +89,13 @@ def _state_totals(evidence: Evidence, data: dict[str, Any], exposed: _Exposed, e
 
 
 def _exposed(
-    evidence: Evidence, priors: Priors, logits: Any, hazard: Any, forward: bool
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, hazard: Any, forward: bool
 ) -> tuple[_Exposed, tuple[Ints, Any]]:
     """Exposure where it matters; and the fixed runs of mixed cells with their hazards had every position been verified."""
     cells = np.flatnonzero(evidence.exposure_matters)
-    kappa = pm.HalfNormal("kappa", priors.rejected_gap_scale)
-    delta = pm.HalfNormal("delta", priors.masked_gap_scale, shape=len(cells))
-    uniform = _uniforms(evidence, priors, logits, cells, delta, not forward)
+    kappa = half_normal("kappa", priors.rejected_gap_scale)
+    delta = half_normal("delta", priors.masked_gap_scale, shape=len(cells))
+    uniform = state_uniforms(evidence, priors, logits, shift, cells, delta, forward)
     runs = np.flatnonzero(evidence.exposure_matters[evidence.cell])
     of_run = np.searchsorted(cells, evidence.cell[runs])
     h = hazard[runs]
@@ -166,13 +134,13 @@ def build_model(
     with pm.Model(check_bounds=False) as model:
         data = {name: pm.Data(name, value) for name, value in observations(evidence).items()}
         logits, shift = state_hazards(evidence, priors, forward)
-        overdispersion = pm.HalfNormal("overdispersion", priors.overdispersion_scale)
+        overdispersion = half_normal("overdispersion", priors.overdispersion_scale)
         hazard = expit(logits[evidence.cell] + shift[:, None], pt)
         omega = _transport(evidence, priors)[:, None]
         anchor: Any = config_ms[evidence.depth]
         accepted, chances, exposed = hazard, {}, None
         if evidence.exposure_matters.any():
-            exposed, (taught, unmasked) = _exposed(evidence, priors, logits, hazard, forward)
+            exposed, (taught, unmasked) = _exposed(evidence, priors, logits, shift, hazard, forward)
             accepted = pt.set_subtensor(hazard[taught], unmasked)
             mean = run_anchor(evidence, exposed.runs, exposed.e, config_ms, pt)
             anchor = pt.set_subtensor(pt.as_tensor(anchor)[exposed.runs], mean)
@@ -189,5 +157,5 @@ def build_model(
                 observed=data[f"{name}_taken"],
             )  # fmt: skip
         if len(evidence.times):
-            state_times(evidence, priors, config_ms, anchor, data)
+            state_times(evidence, priors, config_ms, anchor, data, forward)
     return model

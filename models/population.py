@@ -14,10 +14,11 @@ import xarray as xr
 from .contrasts import Contrasts
 from .coordinates import exposed_places, runs_of_cells
 from .evidence import Evidence, Floats
-from .hierarchy import cell_variance, draw_means, shape_sd
+from .hierarchy import cell_variance, draw_means
 from .model import transport_steps
 from .priors import Priors
-from .timing import start_shares
+from .spreads import not_nothing
+from .starts import start_shares
 
 type Generator = np.random.Generator
 
@@ -66,15 +67,15 @@ def _mean_effect(draws: _Draws, total: Floats, mean: Floats, spread: Floats, eff
 
 
 def _logits(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats]:
-    s_shape, s_run = shape_sd(draws["s_cell_position"]), draws["s_run"][..., None]
+    s_shape, run_sd = not_nothing(draws["s_cell_position"]), not_nothing(draws["s_run"])[..., None]
     runs = runs_of_cells(evidence)
     own = cell_variance(draws["s_cell"][..., None], 0.0, runs)
-    a_squared = cell_variance(draws["s_cell"][..., None], s_run, runs)
+    a_squared = cell_variance(draws["s_cell"][..., None], run_sd, runs)
     beta, total = draw_means(evidence, priors, draws["theta"], s_shape, a_squared, draws.rng)
     logits = beta + total[..., None] + s_shape[..., None, None] * draws.normal(*beta.shape[2:])
     cell, place = exposed_places(evidence)
     logits[..., cell, place] = draws["theta"]
-    effect = _mean_effect(draws, total, np.zeros_like(total), np.sqrt(own), s_run / np.sqrt(runs))
+    effect = _mean_effect(draws, total, np.zeros_like(total), np.sqrt(own), run_sd / np.sqrt(runs))
     return logits, logits - effect[..., None]
 
 
@@ -97,7 +98,7 @@ def _times(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, F
     if "log_base" not in draws:
         log_base = np.full((*draws.front, cells), np.nan)
     else:
-        log_base = draws["log_base"] - draws["s_start"][..., None] * (draws["start_score"] @ start_shares(evidence).T)
+        log_base = draws["log_base"] - draws["start"] @ start_shares(evidence).T
         log_base[..., start_shares(evidence).sum(axis=1) == 0.0] = np.nan
     if "slope" in draws:
         slope, gamma = (
@@ -147,7 +148,7 @@ def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int)
         in_sample,
         logit,
         shift,
-        held["s_run"],
+        not_nothing(held["s_run"]),
         uniform,
         kappa,
         delta,

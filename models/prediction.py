@@ -11,7 +11,8 @@ from .model import SMALLEST_OVERDISPERSION
 from .population import Population, population
 from .priors import Priors
 from .recursion import expit, fixed_hazard, shifted, verified_chance
-from .timing import arm_ms, reference_ms, rows_ms, run_noise
+from .step_arms import arm_ms, reference_ms, rows_ms
+from .timing import run_noise
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from .model import SMALLEST_OVERDISPERSION
 from .population import Population
 from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
-from .timing import expected_log_ms, requests_of_runs, run_anchor, run_noise
+from .step_arms import expected_log_ms, run_anchor
+from .timing import requests_of_runs, run_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def expected_log_steps(
     draws: xr.Dataset, held: Population, evidence: Evidence, runs: Recorded, config_ms: Floats
 ) -> Floats:
     """Log step of each timed run's arm under its start on the draws, log ms: shape (chain, draw, timed run)."""
-    start = draws["s_start"].values[..., None] * draws["start_score"].values
+    start = draws["start"].values
     return np.asarray(expected_log_ms(
         evidence, config_ms, draws["log_base"].values, runs.anchor_ms, held.slope[..., None], held.gamma[..., None], start, np,
     ))  # fmt: skip

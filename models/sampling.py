@@ -14,7 +14,7 @@ from ..data.words import DRAW
 SAMPLERS = ("nutpie", "pymc")
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400.0
-THIN = 4  # steps for each draw that is kept: the spread of many small cells over positions mixes slowly
+THIN = 3  # steps for each draw that is kept: the spread of many small cells over positions mixes slowly
 CONSTANT = 1e-12  # a range of draws below this is no randomness: survival beyond a cap
 
 
@@ -27,7 +27,7 @@ class Settings:
     tune: int = 1000
     chains: int = 4
     sampler: str = "nutpie"
-    target_accept: float = 0.85  # of a step; small steps also enter the narrow places where a spread is near zero
+    target_accept: float = 0.95  # of a step; small steps also enter the narrow places where a spread is near zero
     progress: bool = False
 
 
@@ -71,7 +71,7 @@ def sample(model: Any, program: Any, settings: Settings, seed: int) -> xr.DataTr
     Returns
     -------
     xarray.DataTree
-        Groups `posterior` (every fourth step) and `sample_stats` (every step).
+        Groups `posterior` (every third step) and `sample_stats` (every step).
     """
     steps = THIN * settings.draws
     if settings.sampler == "nutpie":

@@ -10,9 +10,10 @@ import pytest
 from draftdepth.models.contrasts import Contrasts
 from draftdepth.models.coordinates import exposed_places
 from draftdepth.models.evidence import Evidence
-from draftdepth.models.hierarchy import SMALLEST_SD, cell_variance, draw_means, shape_sd
+from draftdepth.models.hierarchy import cell_variance, draw_means
 from draftdepth.models.model import build_model
 from draftdepth.models.priors import Priors
+from draftdepth.models.spreads import SMALLEST_SD, not_nothing
 from scipy import stats
 
 from .test_models_density import CONFIG_MS, DEPTH, DYNAMIC, FAST, FIXED, SHALLOW, evidence
@@ -43,7 +44,7 @@ def covariance(held: Evidence, priors: Priors) -> np.ndarray:
             out[i, j] += priors.position_sd**2 * ((place[i] == place[j]) - 1 / DEPTH)
             if cell[i] == cell[j]:
                 runs = sum(held.counted & (held.cell == cell[i]))
-                out[i, j] += SPREADS["s_cell"] ** 2 + SMALLEST_SD**2 + SPREADS["s_run"] ** 2 / runs
+                out[i, j] += SPREADS["s_cell"] ** 2 + SMALLEST_SD**2 + (SPREADS["s_run"] ** 2 + SMALLEST_SD**2) / runs
             if i == j:
                 out[i, j] += SPREADS["s_cell_position"] ** 2 + SMALLEST_SD**2
     return out
@@ -74,7 +75,7 @@ def test_coordinates_leave_the_law_as_it_is(group: str) -> None:
     expected = stats.multivariate_normal(np.full(len(cell), priors.hazard_centre), covariance(held, priors)).logpdf(
         theta
     )
-    expected += stats.norm(0.0, SPREADS["s_run"]).logpdf(contrast).sum() + np.linalg.slogdet(slopes)[1]
+    expected += stats.norm(0.0, not_nothing(SPREADS["s_run"])).logpdf(contrast).sum() + np.linalg.slogdet(slopes)[1]
     assert float(logp(*at(start))) == pytest.approx(float(expected), rel=1e-8)
 
 
@@ -97,8 +98,8 @@ def test_means_given_the_hazards_are_the_normal_conditional(group: str) -> None:
     rng = np.random.default_rng(3)
     theta = priors.hazard_centre + 0.6 * rng.standard_normal(len(cell))
     runs = np.array([sum(held.counted & (held.cell == k)) for k in range(len(held.cells))])
-    own = cell_variance(np.full((draws, 1), SPREADS["s_cell"]), SPREADS["s_run"], runs)
-    white = np.full(draws, shape_sd(SPREADS["s_cell_position"]))
+    own = cell_variance(np.full((draws, 1), SPREADS["s_cell"]), not_nothing(SPREADS["s_run"]), runs)
+    white = np.full(draws, not_nothing(SPREADS["s_cell_position"]))
     beta, d = draw_means(held, priors, np.broadcast_to(theta, (draws, len(cell))), white, own, rng)
     wanted = np.concatenate([beta, d[..., None]], axis=-1)  # draw, cell, positions and effect
     inverse = np.linalg.inv(covariance(held, priors))
@@ -130,4 +131,8 @@ def test_differences_are_those_of_independent_effects_about_their_mean(group: st
     same = cell[:, None] == cell
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(len(cell)) - same / same.sum(axis=1), atol=1e-12)
     known = np.arange(1.0, len(held.cell) + 1)
-    np.testing.assert_allclose(contrasts.information(known), (matrix**2).T @ known[contrasts.run], atol=1e-12)
+    weights = known / np.bincount(held.cell, known)[held.cell]
+    for mean in (np.zeros_like(known), weights):
+        beside = matrix - same @ (mean[contrasts.run][:, None] * matrix)
+        wanted = (beside**2).T @ known[contrasts.run]
+        np.testing.assert_allclose(contrasts.information(known, mean), wanted, atol=1e-9)
