@@ -11,6 +11,7 @@ than s does, c = 1 mixes best; where they say little, c = 0 does; `Reach.centrin
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class Coordinates:
     shear: Floats  # d, q: what the rest takes from design
     scale: Floats  # d, d: a factor of the rough posterior covariance of design, in units of the prior's spread^(1 - c)
     offset: Floats  # d: where the counts lie, in the same coordinates
+    trials: Floats  # d: that speak of each, roughly
     design_centring: Floats  # d
     rest_centring: Floats  # q
 
@@ -157,6 +159,19 @@ def _by_entry(evidence: Evidence, overdispersion: float, cell: Ints, place: Ints
     return total[cell, place] / count, count
 
 
+def _tried(evidence: Evidence, cell: Ints, place: Ints) -> Floats:
+    """Trials of each entry, over the runs that speak of its hazard alone."""
+    tried = np.column_stack([evidence.rounds, evidence.accepted])[:, :-1] * evidence.inside
+    out = np.zeros((len(evidence.cells), evidence.deepest))
+    np.add.at(out, evidence.cell, tried * (evidence.counted & tells_hazard(evidence))[:, None])
+    return np.asarray(out[cell, place])
+
+
+def width(trials: Floats, overdispersion: Any) -> Any:
+    """How much closer n trials tell a logit than the scale of `Coordinates` has it: they tell what n / (1 + n x) would."""
+    return ((1.0 + trials * overdispersion) / (1.0 + trials * CAUTIOUS)) ** 0.5
+
+
 def _told(columns: Floats, beside: Floats, weight: Floats, apart: Floats, before: Floats) -> tuple[Floats, Floats]:
     """What entries tell of `columns` when `beside` (each before within `before`) is fitted too: information, and it times
     the estimate."""
@@ -222,8 +237,9 @@ def _of_kind(evidence: Evidence, chosen: Flags, priors: Priors) -> Coordinates:
     unit = before ** (1.0 - centring)
     scale = np.linalg.cholesky(inner / np.outer(unit, unit))
     offset = np.linalg.solve(scale, design.T @ apart / unit)
+    trials = (design**2).T @ _tried(evidence, cell[entries], place)
     return Coordinates(
-        entries, own, place, cells, design, rest @ turn, shear @ turn, scale, offset, centring, shape.centring(known, boldly),
+        entries, own, place, cells, design, rest @ turn, shear @ turn, scale, offset, trials, centring, shape.centring(known, boldly),
     )  # fmt: skip
 
 

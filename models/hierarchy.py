@@ -17,7 +17,7 @@ import pymc as pm
 import pytensor.tensor as pt
 
 from .contrasts import Contrasts
-from .coordinates import Coordinates, coordinates, exposed_places, run_centring, run_weights, runs_of_cells
+from .coordinates import Coordinates, coordinates, exposed_places, run_centring, run_weights, runs_of_cells, width
 from .evidence import Evidence, Floats
 from .priors import Priors
 from .spreads import SMALLEST_SD, half_normal, not_nothing
@@ -71,13 +71,23 @@ def log_density(at: Coordinates, theta: Any, a_squared: Any, white: Any, deepest
     return -0.5 * (len(at.cell) * np.log(2.0 * np.pi) + log_size + square)
 
 
-def _sampled(at: Coordinates, kind: str, a_squared: Any, s_shape: Any, taken: Any, deepest: int, priors: Priors) -> Any:
+def _sampled(
+    at: Coordinates,
+    kind: str,
+    a_squared: Any,
+    s_shape: Any,
+    taken: Any,
+    overdispersion: Any,
+    deepest: int,
+    priors: Priors,
+) -> Any:
     """theta of one kind from flat coordinates, with its law as a potential; `taken` is what runs take from each cell."""
     white = s_shape**2
     of_cells = (at.design.T @ np.eye(len(at.cells))[at.cell]) ** 2
     of_means = np.diag(at.design.T @ mean_covariance(deepest, priors)[np.ix_(at.place, at.place)] @ at.design)
     unit = (of_means + pt.dot(of_cells, a_squared) + white) ** (0.5 * (1.0 - at.design_centring))
-    scaled = pt.dot(at.scale, at.offset + pm.Flat(f"{kind}_design", shape=len(at.scale)))
+    wide = width(at.trials, overdispersion)
+    scaled = pt.dot(at.scale, at.offset + wide * pm.Flat(f"{kind}_design", shape=len(at.scale)))
     design = priors.hazard_centre * at.design.sum(axis=0) + unit * scaled
     rest: Any = 0.0
     if q := at.rest.shape[1]:
@@ -88,7 +98,7 @@ def _sampled(at: Coordinates, kind: str, a_squared: Any, s_shape: Any, taken: An
     theta = pt.dot(at.design, design) - taken[at.cell]
     # of theta's density the part of `rest`, Normal(0, white) and 0 at design's theta, stands at its own variable
     alone = log_density(at, theta, a_squared, white, deepest, priors) + 0.5 * q * pt.log(2.0 * np.pi * white)
-    pm.Potential(f"{kind}_design_density", alone + pt.log(unit).sum() + np.log(np.diag(at.scale)).sum())
+    pm.Potential(f"{kind}_design_density", alone + pt.log(unit * wide).sum() + np.log(np.diag(at.scale)).sum())
     return theta + rest
 
 
@@ -100,7 +110,7 @@ def _forward(at: Coordinates, kind: str, a_squared: Any, s_shape: Any, deepest: 
     return beta[at.place] + effect[at.cell] + s_shape * pm.Normal(f"{kind}_shape", shape=len(at.cell))
 
 
-def state_hazards(evidence: Evidence, priors: Priors, forward: bool) -> tuple[Any, Any]:
+def state_hazards(evidence: Evidence, priors: Priors, overdispersion: Any, forward: bool) -> tuple[Any, Any]:
     """Add the hazards to the model on the context stack.
 
     Parameters
@@ -109,6 +119,8 @@ def state_hazards(evidence: Evidence, priors: Priors, forward: bool) -> tuple[An
         The runs of one worker group.
     priors
         What is believed before.
+    overdispersion
+        Of shares, as sampled: only to scale with.
     forward
         Whether the model is for draws of the prior; the law is the same.
 
@@ -139,7 +151,7 @@ def state_hazards(evidence: Evidence, priors: Priors, forward: bool) -> tuple[An
         if forward:
             here = _forward(at, kind, a_squared, s_shape, evidence.deepest, priors)
         else:
-            here = _sampled(at, kind, a_squared, s_shape, taken[at.cells], evidence.deepest, priors)
+            here = _sampled(at, kind, a_squared, s_shape, taken[at.cells], overdispersion, evidence.deepest, priors)
         theta = pt.set_subtensor(theta[at.entries], here)
     return pt.set_subtensor(logits[cell, place], pm.Deterministic("theta", theta)), shift
 

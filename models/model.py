@@ -14,12 +14,12 @@ from .hierarchy import state_hazards
 from .observations import observations, totals, trials_of
 from .priors import Priors
 from .recursion import (
-    acceptance,
     expit,
     exposure,
     fixed_hazard,
-    lower_odds,
     shifted,
+    step_chances,
+    total_moments,
     verified_chance,
 )
 from .spreads import half_normal
@@ -66,26 +66,13 @@ class _Exposed:
     kappa: Any
     e: Any
 
-    def chances(self) -> dict[str, Any]:
-        """Each binomial step's chance that exposure enters."""
-        last = pt.concatenate([pt.ones_like(self.e[:, :1]), self.e[:, :-1]], axis=1)
-        return {
-            "verified": self.e / last,
-            "verified_if_accepted": self.v,
-            "accepted_if_verified": acceptance(self.hazard, self.v, pt),
-            "verified_if_rejected": lower_odds(self.v, self.kappa, pt),
-        }
-
 
 def _state_totals(evidence: Evidence, data: dict[str, Any], exposed: _Exposed, extra: Any) -> None:
-    """L1: the total has mean n sum e_i and variance n (sum (2i - 1) e_i - (sum e_i)^2); extra is overdispersion."""
+    """L1: the total verified of each run, normal."""
     runs = totals(evidence)
     e = exposed.e[np.searchsorted(exposed.runs, runs)] * evidence.inside[runs]
-    mean = e.sum(axis=-1)
-    variance = ((2 * evidence.positions - 1) * e).sum(axis=-1) - mean**2
-    rounds = data["total_rounds"]
-    spread = rounds * (variance + 1e-6) * (1.0 + (rounds - 1.0) * extra) + 1.0 / 12.0
-    pm.Normal("verified_tokens", rounds * mean, pt.sqrt(spread), observed=data["total_tokens"])
+    mean, variance = total_moments(e, evidence.positions, data["total_rounds"], extra)
+    pm.Normal("verified_tokens", mean, pt.sqrt(variance), observed=data["total_tokens"])
 
 
 def _exposed(
@@ -133,8 +120,8 @@ def build_model(
     """
     with pm.Model(check_bounds=False) as model:
         data = {name: pm.Data(name, value) for name, value in observations(evidence).items()}
-        logits, shift = state_hazards(evidence, priors, forward)
         overdispersion = half_normal("overdispersion", priors.overdispersion_scale)
+        logits, shift = state_hazards(evidence, priors, overdispersion, forward)
         hazard = expit(logits[evidence.cell] + shift[:, None], pt)
         omega = _transport(evidence, priors)[:, None]
         anchor: Any = config_ms[evidence.depth]
@@ -144,7 +131,7 @@ def build_model(
             accepted = pt.set_subtensor(hazard[taught], unmasked)
             mean = run_anchor(evidence, exposed.runs, exposed.e, config_ms, pt)
             anchor = pt.set_subtensor(pt.as_tensor(anchor)[exposed.runs], mean)
-            chances = exposed.chances()
+            chances = step_chances(exposed.hazard, exposed.v, exposed.e, exposed.kappa, pt)
             if len(totals(evidence)):
                 _state_totals(evidence, data, exposed, overdispersion)
         accepted = shifted(accepted, omega, pt)

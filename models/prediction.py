@@ -1,4 +1,4 @@
-"""What a fixed-depth arm would show that the fit has not seen: counts and steps of its runs, draw by draw."""
+"""What an arm would show that the fit has not seen: counts and steps of its runs, draw by draw."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ from .timing import run_noise
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A fixed-depth arm to be predicted: rounds, requests with a time (0: none) and server start of each run."""
+    """An arm to be predicted: rounds, requests with a time (0: none) and server start of each run."""
 
     cell: str
     depth: int
     rounds: Sequence[int]
     requests: Sequence[int]
     start: Sequence[int]
+    dynamic: bool = False  # then `depth` is a cap, and steps are not predicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,10 @@ class Fitted:
         passed = np.zeros(len(s_run))
         for rounds in arm.rounds:
             g = expit(logit + s_run * rng.standard_normal(s_run.shape), np)
-            if self.evidence.dynamic_cell[cell]:
+            if self.evidence.dynamic_cell[cell] and not arm.dynamic:
                 v = verified_chance(g, uniform, self.priors.exposure_power, self.priors.exposure_shape)
                 g = fixed_hazard(g, v, delta, np)
-            p = np.clip(shifted(g, omega, np), 1e-9, 1.0 - 1e-9)
+            p = np.clip(g if arm.dynamic else shifted(g, omega, np), 1e-9, 1.0 - 1e-9)
             left = np.full(len(s_run), rounds)
             for i in range(arm.depth):
                 left = rng.binomial(left, rng.beta(p[:, i] * concentration, (1.0 - p[:, i]) * concentration))
@@ -69,7 +70,7 @@ class Fitted:
         held, draws, size = self.held, self.draws, self.held.run_sd.size
         base = np.exp(held.log_base[..., cell].reshape(-1))
         timed = [place for place, requests in enumerate(arm.requests) if requests]
-        if not timed or np.isnan(base).any():
+        if not timed or arm.dynamic or np.isnan(base).any():
             return np.full(size, np.nan)
         reference = reference_ms(self.evidence, self.config_ms)[cell]
         batch, slope, gamma = self.evidence.batch[cell], held.slope.reshape(-1), held.gamma.reshape(-1)

@@ -95,3 +95,24 @@ def fixed_hazard(h: Array, v: Array, delta: Array, xp: Any) -> Array:
     accepted = xp.cumprod(h, axis=-1)
     survival = accepted + _running(b, accepted / h * (1.0 - v), xp)
     return survival / xp.concatenate([xp.ones_like(survival[..., :1]), survival[..., :-1]], axis=-1)
+
+
+def step_chances(h: Array, v: Array, e: Array, kappa: Array, xp: Any) -> dict[str, Array]:
+    """Chance of each binomial step that exposure enters, by its name in `observations.trials_of`."""
+    last = xp.concatenate([xp.ones_like(e[..., :1]), e[..., :-1]], axis=-1)
+    return {
+        "verified": e / last,
+        "verified_if_accepted": v,
+        "accepted_if_verified": acceptance(h, v, xp),
+        "verified_if_rejected": lower_odds(v, kappa, xp),
+    }
+
+
+def total_moments(e: Array, positions: Array, rounds: Array, extra: Array) -> tuple[Array, Array]:
+    """Mean and variance of the tokens verified in n rounds: n sum e_i and n (sum (2i - 1) e_i - (sum e_i)^2).
+
+    `extra` is the overdispersion of shares; 1/12 stands for whole tokens.
+    """
+    mean = e.sum(axis=-1)
+    variance = ((2 * positions - 1) * e).sum(axis=-1) - mean**2
+    return rounds * mean, rounds * (variance + 1e-6) * (1.0 + (rounds - 1.0) * extra) + 1.0 / 12.0

@@ -97,6 +97,7 @@ def screen(study: str, results: Path | None, coordinator: Path | None, out_dir: 
 @_roots
 @OUT_DIR
 @_sampling
+@click.option("--checks", is_flag=True, help="Also predict every run from the others (minutes on large studies).")
 @AS_JSON
 def reanalyze(
     study: str,
@@ -104,6 +105,7 @@ def reanalyze(
     coordinator: Path | None,
     out_dir: Path,
     quiet: bool,
+    checks: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -112,7 +114,7 @@ def reanalyze(
 
     settings["progress"] = sys.stderr.isatty() and not quiet
     roots = _given(results, coordinator)
-    click.echo(reanalyze_study(study, roots, out_dir, settings, as_json, _teller(quiet)), nl=False)
+    click.echo(reanalyze_study(study, roots, out_dir, settings, checks, as_json, _teller(quiet)), nl=False)
 
 
 @main.command()

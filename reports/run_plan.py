@@ -146,7 +146,7 @@ def plan_study(
     inputs = usable_inputs(study, roots)
     hashes = {account.name: account.sha256 for account in inputs.files if account.present}
     if posterior is None:
-        reanalyze_study(named, roots, out_dir, settings, False, tell)
+        reanalyze_study(named, roots, out_dir, settings, checks=False, json_wanted=False, tell=tell)
         posterior = out_dir / POSTERIOR_NC
     seed = study.seed if settings["seed"] is None else settings["seed"]
     with stored(posterior) as tree:

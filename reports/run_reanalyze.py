@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +13,7 @@ import xarray as xr
 
 from .. import __version__
 from ..analysis.arms import measured_arms
+from ..analysis.checks_leave_out import left_out
 from ..analysis.comparison import compare
 from ..analysis.decision import Rule
 from ..analysis.explain_groups import explanations
@@ -63,8 +64,9 @@ def _netcdf(tree: xr.DataTree) -> Any:
 
 
 def reanalyze_study(
-    named: str, roots: Mapping[str, Path], out_dir: Path, settings: Mapping[str, Any], json_wanted: bool, tell: Any
-) -> str:
+    named: str, roots: Mapping[str, Path], out_dir: Path, settings: Mapping[str, Any], checks: bool, json_wanted: bool,
+    tell: Callable[[str], None],
+) -> str:  # fmt: skip
     """Screen, fit, compare, decide and write everything.
 
     Parameters
@@ -77,6 +79,8 @@ def reanalyze_study(
         Where the results go.
     settings
         `seed` (None: the study's), `draws`, `tune`, `chains`, `sampler`, `progress`.
+    checks
+        Whether every run is also predicted from the others.
     json_wanted
         Whether stdout gets the comparison as JSON.
     tell
@@ -102,9 +106,10 @@ def reanalyze_study(
     chosen = Settings(**{**settings, "seed": seed})
     ready(out_dir)
     trees: dict[str, xr.DataTree] = {}
+    config_ms = np.array(study.cost.config_ms)
     for group, runs in fit_groups(inputs.runs):
         tell(f"fitting {group}: {runs.sizes['run']} runs")
-        trees[group] = fit(runs, np.array(study.cost.config_ms), priors, chosen, group)
+        trees[group] = fit(runs, config_ms, priors, chosen, group)
     rates, comparison, decision = compare(study, screened, inputs.runs, trees, rule)
     arms = measured_arms(inputs.runs, screened)
     screen_text = screen_document(study, inputs, screened, arms)
@@ -131,6 +136,10 @@ def reanalyze_study(
     for name in ("prior", "posterior", "posterior_predictive", "sample_stats"):
         groups |= _per_group(trees, name)
     groups |= explanations(screened, inputs.runs, rates, decision, trees, priors)
+    if checks:
+        for group, runs in fit_groups(inputs.runs):
+            drawn = trees[group]["sampled"].to_dataset()
+            groups[group_path("left_out", group)] = left_out(runs, drawn, config_ms, priors, chosen, group, tell)
     tree = assemble(groups, _provenance(study, inputs, chosen, began))
     tree.attrs |= {"comparison": as_json(document), "screen": as_json(screen_text)}
     write_whole(

@@ -81,6 +81,9 @@ ALLOWED: Mapping[str, Mapping[str, str]] = {
     "repetitions/*": {
         "length length_low length_high length_place step step_low step_high step_place run_name policy policy_depth": "run"
     },
+    "left_out/*": {
+        "length length_low length_high length_place elpd pareto_k refitted diverged run_name": "run",
+    },
     "spread/*": {"spread spread_low spread_high spread_place spread_runs arm_cell arm_policy": "arm"},
     "outside/*": {
         "position_runs position_outside": "position",
