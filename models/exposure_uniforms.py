@@ -1,12 +1,8 @@
-"""The uniforms U behind the exposure, and the coordinates in which fixed runs beside dynamic ones teach them.
+"""The uniforms U behind the exposure, in the coordinates in which counts tell of them.
 
-Fixed runs fix their own hazard g closely, wherever the hazard h of the dynamic policy lies. At the first position
-g = h + (1 - h) share, so what is sampled is t of
-
-    logit g - logit h = s softplus(known (g^ - logit h) / s + t)
-
-with g^ the logit share that the fixed runs passed and s how closely they tell it. So t stays put when h moves, and has the
-width of one, until h reaches g; later positions follow nearly.
+Fixed runs beside dynamic ones teach the masked tail: they fix their own hazard g closely, wherever the hazard h of the dynamic
+policy lies. At the first position g = h + (1 - h) share, so what is sampled is how far logit g lies above logit h; later
+positions follow nearly. Counts of what was verified are taken by `exposure_verified`.
 """
 
 from typing import Any
@@ -15,12 +11,12 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
+from ..data.words import Level
 from .coordinates import counted_logits
 from .evidence import Evidence, Flags, Floats, Ints
+from .exposure_verified import by_cell, by_ratio, by_total, gap_above, open_width, runs_at, shares_of_cells
 from .priors import Priors
 from .recursion import expit, log_share_density, verified_from_share, verified_uniform
-
-USUAL_GAP = 1.5  # of logits, where no count tells of it: only where sampling starts, and its unit
 
 
 def tells_tail(evidence: Evidence) -> Flags:
@@ -28,45 +24,48 @@ def tells_tail(evidence: Evidence) -> Flags:
     return np.asarray(evidence.counted & evidence.fixed & (evidence.depth > 0) & evidence.mixed[evidence.cell])
 
 
-def _by_cell(evidence: Evidence, of_run: Floats) -> Floats:
-    out = np.zeros((len(evidence.cells), *of_run.shape[1:]))
-    np.add.at(out, evidence.cell, of_run)
-    return out
-
-
-def _fixed_logits(evidence: Evidence, cells: Ints) -> tuple[Floats, Floats, Floats]:
-    """Logit share that fixed runs passed and its information (cell, position); weights of their effects (cell, run)."""
+def _fixed_logits(evidence: Evidence, cells: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    """Logit share that fixed runs passed, its information, trials (cell, position); weights of their effects (cell, run)."""
     logit, information = counted_logits(evidence)
-    information = information * tells_tail(evidence)[:, None]
-    known = _by_cell(evidence, information)
-    estimate = _by_cell(evidence, information * logit) / np.maximum(known, 1e-9)
-    weights = _by_cell(evidence, np.diag(information.sum(axis=1)))
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
-    return estimate[cells], known[cells], weights[cells]
+    taught = tells_tail(evidence)[:, None]
+    information = information * taught
+    known = by_cell(evidence, information)
+    estimate = by_cell(evidence, information * logit) / np.maximum(known, 1e-9)
+    trials = by_cell(evidence, np.column_stack([evidence.rounds, evidence.accepted])[:, :-1] * evidence.inside * taught)
+    weights = shares_of_cells(evidence, information.sum(axis=1))
+    return estimate[cells], known[cells], trials[cells], weights[cells]
 
 
-def _taught(evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any) -> Any:
-    """U of cells whose masked tail fixed runs teach, from flat coordinates, with its law as a potential."""
-    estimate, information, weights = _fixed_logits(evidence, cells)
+def _by_gap(
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any, overdispersion: Any, t: Any
+) -> tuple[Any, Any]:
+    """U of cells whose masked tail fixed runs teach, and the log density of t."""
+    estimate, information, trials, weights = _fixed_logits(evidence, cells)
     reference = logits[cells] + pt.dot(weights, shift)[:, None]
-    sd = (information + USUAL_GAP**-2) ** -0.5
-    known = information * sd**2
-    at = (known * (estimate - reference) + (1.0 - known) * USUAL_GAP) / sd
-    at += pm.Flat("masked_gap", shape=information.shape)
-    gap = sd * pt.softplus(at)
+    sd, known = open_width(information, trials, overdispersion)
+    gap, change = gap_above(reference, estimate, sd, known, t)
     g, h = expit(reference + gap, pt), expit(reference, pt)
     share = -g * pt.expm1(-gap)  # (g - h) / (1 - h)
     below = delta[:, None]
     density = log_share_density(h, share, below, priors.exposure_power, priors.exposure_shape, pt)
-    change = pt.log(g) + pt.log1p(-g) - pt.log1p(-h) + np.log(sd) - pt.softplus(-at)
-    pm.Potential("masked_gap_density", (density + change).sum())
+    change += pt.log(g) + pt.log1p(-g) - pt.log1p(-h)
     v = verified_from_share(h, share, below, pt)
-    return verified_uniform(h, v, priors.exposure_power, priors.exposure_shape)
+    return verified_uniform(h, v, priors.exposure_power, priors.exposure_shape), (density + change).sum()
+
+
+def ways(evidence: Evidence, cells: Ints) -> dict[str, Flags]:
+    """Which cells are sampled in which coordinates."""
+    with_runs = [np.isin(cells, evidence.cell[runs_at(evidence, level)]) for level in (Level.L1, Level.L2, Level.L3)]
+    gap = evidence.mixed[cells]
+    ratio = with_runs[1] & ~with_runs[2] & ~gap
+    total = with_runs[0] & ~with_runs[1] & ~with_runs[2] & ~gap
+    return {"masked_gap": gap, "verified_ratio": ratio, "verified_total": total}
 
 
 def state_uniforms(
-    evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any, forward: bool
-) -> Any:
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any, kappa: Any, overdispersion: Any,
+    forward: bool,
+) -> Any:  # fmt: skip
     """U of the exposure of some cells, uniform whatever the hazard, so that one prior serves every level.
 
     Parameters
@@ -77,8 +76,8 @@ def state_uniforms(
         In-sample logit hazards (cell, position) and each run's difference to its cell.
     cells
         Whose exposure stands in the likelihood.
-    delta
-        The masked gap of each of them.
+    delta, kappa, overdispersion
+        The masked gap of each of them, the rejected gap, and of shares (only to scale with).
     forward
         Whether the model is for draws of the prior; the law is the same.
 
@@ -87,13 +86,21 @@ def state_uniforms(
     tensor
         Shape (len(cells), position), named `uniform`.
     """
-    taught = evidence.mixed[cells] & (not forward)
-    out = pt.zeros((len(cells), evidence.deepest))
-    if (~taught).any():
-        plain = pm.Uniform("exposure_uniform", 0.0, 1.0, shape=(int((~taught).sum()), evidence.deepest))
-        out = pt.set_subtensor(out[np.flatnonzero(~taught)], plain)
-    if taught.any():
-        places = np.flatnonzero(taught)
-        by_gap = _taught(evidence, priors, logits, shift, cells[places], delta[places])
-        out = pt.set_subtensor(out[places], by_gap)
+    deepest, plain = evidence.deepest, np.ones(len(cells), dtype=bool)
+    out = pt.zeros((len(cells), deepest))
+    for name, chosen in ({} if forward else ways(evidence, cells)).items():
+        if not chosen.any():
+            continue
+        places = np.flatnonzero(chosen)
+        t = pm.Flat(name, shape=(len(places), deepest))
+        some = (evidence, priors, logits, shift, cells[places])
+        if name == "masked_gap":
+            u, density = _by_gap(*some, delta[places], overdispersion, t)
+        else:
+            u, density = (by_ratio if name == "verified_ratio" else by_total)(*some, kappa, overdispersion, t)
+        pm.Potential(f"{name}_density", density)
+        out, plain[places] = pt.set_subtensor(out[places], u), False
+    if plain.any():
+        rest = pm.Uniform("exposure_uniform", 0.0, 1.0, shape=(int(plain.sum()), deepest))
+        out = pt.set_subtensor(out[np.flatnonzero(plain)], rest)
     return pm.Deterministic("uniform", out)

@@ -76,13 +76,13 @@ def _state_totals(evidence: Evidence, data: dict[str, Any], exposed: _Exposed, e
 
 
 def _exposed(
-    evidence: Evidence, priors: Priors, logits: Any, shift: Any, hazard: Any, forward: bool
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, hazard: Any, overdispersion: Any, forward: bool
 ) -> tuple[_Exposed, tuple[Ints, Any]]:
     """Exposure where it matters; and the fixed runs of mixed cells with their hazards had every position been verified."""
     cells = np.flatnonzero(evidence.exposure_matters)
     kappa = half_normal("kappa", priors.rejected_gap_scale)
     delta = half_normal("delta", priors.masked_gap_scale, shape=len(cells))
-    uniform = state_uniforms(evidence, priors, logits, shift, cells, delta, forward)
+    uniform = state_uniforms(evidence, priors, logits, shift, cells, delta, kappa, overdispersion, forward)
     runs = np.flatnonzero(evidence.exposure_matters[evidence.cell])
     of_run = np.searchsorted(cells, evidence.cell[runs])
     h = hazard[runs]
@@ -127,7 +127,7 @@ def build_model(
         anchor: Any = config_ms[evidence.depth]
         accepted, chances, exposed = hazard, {}, None
         if evidence.exposure_matters.any():
-            exposed, (taught, unmasked) = _exposed(evidence, priors, logits, shift, hazard, forward)
+            exposed, (taught, unmasked) = _exposed(evidence, priors, logits, shift, hazard, overdispersion, forward)
             accepted = pt.set_subtensor(hazard[taught], unmasked)
             mean = run_anchor(evidence, exposed.runs, exposed.e, config_ms, pt)
             anchor = pt.set_subtensor(pt.as_tensor(anchor)[exposed.runs], mean)

@@ -27,7 +27,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 }
 """The cells that the documents show."""
 
-CODE = ("figure_rate.py", "figure_style.py", "figure_survival.py", "numbers.py", "page_figures.py")
+CODE = ("figure_gain.py", "figure_rate.py", "figure_style.py", "figure_survival.py", "numbers.py", "page_figures.py")
 
 
 def code_sha256() -> str:

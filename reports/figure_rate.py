@@ -19,12 +19,15 @@ from .figure_style import (
     PAPER,
     POSTERIOR,
     PROXY,
+    depth_names,
     drawn,
     frames,
     interval_marks,
     mark_synthetic,
     svg_text,
-)  # fmt: skip
+    values,
+    without_rate,
+)
 
 type View = Mapping[str, Any]
 
@@ -68,24 +71,23 @@ def _bounds(axes: Axes, rows: Sequence[View], top: float) -> None:
                           annotation_clip=False)  # fmt: skip
 
 
-def rate_legend() -> list[Any]:
-    """What each mark of the figure is, in words."""
-    return [
+def has_arms(cell: View) -> bool:
+    """Whether some fixed arm was measured, with its rate."""
+    return any(arm["fixed"] and isfinite(arm["rate"].value) for arm in cell["arms"])
+
+
+def rate_legend(arms: bool) -> list[Any]:
+    """What each mark of the figure is, in words; `arms` whether a measured fixed arm is among them."""
+    marks = [
         Line2D([], [], color=POSTERIOR, marker="o", linewidth=3, markersize=5.5, label="fixed depth: median, 50 % and 90 % interval"),
         Line2D([], [], color=PROXY, marker="s", linewidth=3, markersize=5, markerfacecolor=PAPER, label="proxy: the same intervals"),
         Line2D([], [], color=INK, marker="D", linewidth=0, markersize=4.5, markerfacecolor=PAPER, label="screen, central assumptions"),
         Patch(facecolor="none", edgecolor=FAINT, hatch="////", linewidth=0, label="envelope: a range of assumptions, no interval"),
         Line2D([], [], color=MUTED, linestyle=DOTTED, label="frame: worst-case bounds"),
         Line2D([], [], color=CURRENT, linestyle="--", linewidth=1.1, label="current policy, median"),
-        Line2D([], [], color=MEASURED, marker="x", linewidth=0, markeredgewidth=1.8, label="measured fixed arm, where there is one"),
+        Line2D([], [], color=MEASURED, marker="x", linewidth=0, markeredgewidth=1.8, label="measured fixed arm"),
     ]  # fmt: skip
-
-
-def _without_rate() -> str:
-    with drawn(0.8) as (figure, (axes,)):
-        axes.set_axis_off()
-        axes.text(0.0, 0.5, "no step time, so no rate")
-        return svg_text(figure)
+    return marks if arms else marks[:-1]
 
 
 def rate_figure(cell: View) -> str:
@@ -98,7 +100,7 @@ def rate_figure(cell: View) -> str:
     """
     measured = [arm for arm in cell["arms"] if arm["fixed"] and isfinite(arm["rate"].value)]
     if not any(isfinite(row["screen"].value) for row in cell["candidates"]):
-        return _without_rate()
+        return without_rate()
     top, bottom = _top(cell), _bottom(cell)
     with drawn(3.1) as (figure, (axes,)):
         rows = [row for row in cell["candidates"] if isfinite(row["screen"].value)]
@@ -106,16 +108,18 @@ def rate_figure(cell: View) -> str:
         _bounds(axes, rows, top)
         axes.plot([row["depth"] - 0.24 for row in rows], [row["screen"].value for row in rows], "D", color=INK,
                   markersize=4.5, markerfacecolor=PAPER, zorder=5)  # fmt: skip
-        interval_marks(axes, [row["depth"] for row in rows], [row["proxy"]["rate"] for row in rows], PROXY, "s", False)
-        interval_marks(axes, [row["depth"] + 0.22 for row in rows], [row["fixed"]["rate"] for row in rows], POSTERIOR,
-                       "o", True)  # fmt: skip
+        interval_marks(
+            axes, [row["depth"] for row in rows], [values(row["proxy"]["rate"]) for row in rows], PROXY, "s", False
+        )
+        interval_marks(axes, [row["depth"] + 0.22 for row in rows], [values(row["fixed"]["rate"]) for row in rows],
+                       POSTERIOR, "o", True)  # fmt: skip
         axes.axhline(cell["current"]["rate"]["p50"].value, color=CURRENT, linestyle="--", linewidth=1.1, zorder=3)
         axes.plot([arm["depth"] + 0.36 for arm in measured], [arm["rate"].value for arm in measured], "x", color=MEASURED,
                   markersize=6, markeredgewidth=1.8, zorder=6)  # fmt: skip
         depths = [row["depth"] for row in cell["candidates"]]
         axes.set_xlim(min(depths) - 0.55, max(depths) + 0.55)
         axes.set_ylim(bottom, top)
-        axes.set_xticks(depths, [f"{row['depth']}{' (cap)' if row['is_cap'] else ''}" for row in cell["candidates"]])
+        axes.set_xticks(depths, depth_names(cell))
         axes.set_xlabel("depth")
         axes.set_ylabel("tok/s over the batch")
         mark_synthetic(figure, cell["synthetic"])

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -75,15 +75,33 @@ def drawn(height: float, rows: int = 1, ratios: tuple[float, ...] | None = None)
         yield figure, axes
 
 
+def without_rate() -> str:
+    """What stands in place of a figure of rates."""
+    with drawn(0.8) as (figure, (axes,)):
+        axes.set_axis_off()
+        axes.text(0.0, 0.5, "no step time, so no rate")
+        return svg_text(figure)
+
+
+def depth_names(cell: Any) -> list[str]:
+    """The depths as an axis names them: which is the cap, which runs now."""
+    return [f"{row['depth']}{row['mark']}" for row in cell["candidates"]]
+
+
 def interval_marks(
-    axes: Axes, places: Sequence[float], found: Sequence[Any], colour: str, marker: str, filled: bool
+    axes: Axes, places: Sequence[float], found: Sequence[Mapping[str, float]], colour: str, marker: str, filled: bool
 ) -> None:
     """Medians as marks, 50 % as thick lines, 90 % as thin ones."""
-    ends = {name: [each[name].value for each in found] for name in ("p05", "p25", "p50", "p75", "p95")}
+    ends = {name: [each[name] for each in found] for name in ("p05", "p25", "p50", "p75", "p95")}
     axes.vlines(places, ends["p05"], ends["p95"], color=colour, linewidth=1.0, zorder=4)
     axes.vlines(places, ends["p25"], ends["p75"], color=colour, linewidth=3.2, zorder=4)
     axes.plot(places, ends["p50"], marker, color=colour, markersize=5.5, zorder=5,
               markerfacecolor=colour if filled else PAPER, markeredgewidth=1.2)  # fmt: skip
+
+
+def values(found: Mapping[str, Any]) -> dict[str, float]:
+    """The bare values of an interval's numbers."""
+    return {name: number.value for name, number in found.items()}
 
 
 def frames(axes: Axes, boxes: Sequence[tuple[float, float, float]], half: float, top: float) -> None:
@@ -196,11 +214,34 @@ def _themed(svg: str, prefix: str) -> str:
     return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2).strip()
 
 
+_MARK = re.compile(r'<defs><path id="([^"]+)" d="([^"]*)" class="([^"]*)"/></defs>')
+_SAME = re.compile(r'<path d="([^"]*?) ?" class="(s\d+)"/><path d="([^"]*?) ?" class="\2"/>')
+_SPOKEN = re.compile(r' (?:xmlns(?::xlink)?|version)="[^"]*"')
+"""What a page that is HTML need not say."""
+
+
 class Sheet:
-    """Figures for one page: what their parts look like is said once, in a style sheet."""
+    """Figures for one page: what their parts look like, and the shapes of their marks, are said once."""
 
     def __init__(self) -> None:
         self._classes: dict[str, str] = {}
+        self._marks: dict[tuple[str, str], str] = {}
+
+    def marks(self) -> str:
+        """The shapes of all marks that were set so far; it stands in the page once."""
+        shapes = "".join(f'<path id="{name}" d="{d}" class="{look}"/>' for (d, look), name in self._marks.items())
+        return f"<defs>{shapes}</defs>"
+
+    def _lean(self, svg: str) -> str:
+        """The same picture in fewer letters: marks shared with other figures, neighbours of one look as one path."""
+        for name, d, look in _MARK.findall(svg):
+            shared = self._marks.setdefault((d, look), f"m{len(self._marks)}")
+            svg = svg.replace(f'href="#{name}"', f'href="#{shared}"')
+        svg = _SPOKEN.sub("", _MARK.sub("", svg)).replace("xlink:href", "href")
+        while True:
+            svg, merged = _SAME.subn(r'<path d="\1\3" class="\2"/>', svg)
+            if not merged:
+                return svg
 
     def _classed(self, svg: str) -> str:
         def named(match: re.Match[str]) -> str:
@@ -216,7 +257,7 @@ class Sheet:
     def symbol(self, svg: str, kind: str) -> str:
         """A legend, to be shown by `figure` for its kind."""
         width, height = _box(svg)
-        inside = re.sub(r"^<svg[^>]*>|</svg>$", "", self._classed(_themed(svg, f"l{kind}")))
+        inside = re.sub(r"^<svg[^>]*>|</svg>$", "", self._lean(self._classed(_themed(svg, f"l{kind}"))))
         return (
             f'<symbol id="legend-{kind}" viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" '
             f'font-size="9px">{inside}</symbol>'
@@ -226,6 +267,6 @@ class Sheet:
         """A figure, the legend of its kind below it, and words that tell what it shows."""
         (width, first), (_, second) = _box(svg), _box(legend)
         use = f'<use href="#legend-{kind}" y="{first:g}" width="{width:g}" height="{second:g}"/></svg>'
-        svg = self._classed(_themed(svg, prefix))
+        svg = self._lean(self._classed(_themed(svg, prefix)))
         svg = svg.replace(f"0 0 {width:g} {first:g}", f"0 0 {width:g} {first + second:g}", 1)
         return svg.replace("<svg", f'<svg role="img" aria-label="{escape(alt)}"', 1).removesuffix("</svg>") + use

@@ -20,6 +20,7 @@ from .figure_style import (
     interval_marks,
     mark_synthetic,
     svg_text,
+    values,
 )
 
 type View = Mapping[str, Any]
@@ -31,15 +32,21 @@ def _known(row: View) -> bool:
     return "fixed" in row and isfinite(row["fixed"]["p50"].value)
 
 
-def survival_legend() -> list[Any]:
-    """What each mark of the figure is, in words."""
-    return [
+def has_exposure(cell: View) -> bool:
+    """Whether exposure is drawn: where the policy verifies every position in every round it is 1 and needs no picture."""
+    return not all(row["exposure"]["p05"].value > 1 - CERTAIN for row in cell["positions"] if _known(row))
+
+
+def survival_legend(exposure: bool) -> list[Any]:
+    """What each mark of the figure is, in words; `exposure` whether it is among them."""
+    marks = [
         Line2D([], [], color=INK, marker="x", linewidth=0, markeredgewidth=1.6, label="accepted / rounds, counted"),
         Line2D([], [], label="frame: worst-case bounds of fixed-depth survival", color=MUTED, linestyle=DOTTED),
         Line2D([], [], color=POSTERIOR, marker="o", linewidth=3, label="fixed-depth survival: median, 50 % and 90 % interval"),
         Line2D([], [], color=FAINT, marker="s", linewidth=3, markerfacecolor=PAPER, label="exposure before the counts (prior)"),
         Line2D([], [], color=PROXY, marker="o", linewidth=3, label="exposure after the counts (posterior)"),
     ]  # fmt: skip
+    return marks if exposure else marks[:-2]
 
 
 def _axes(axes: Axes, rows: Sequence[View]) -> None:
@@ -55,13 +62,13 @@ def _survival(axes: Axes, rows: Sequence[View], counted: Sequence[View], known: 
                markersize=6, markeredgewidth=1.6, zorder=5)  # fmt: skip
     if known:
         places = [row["position"] + 0.1 for row in known]
-        interval_marks(axes, places, [row["fixed"] for row in known], POSTERIOR, "o", True)
+        interval_marks(axes, places, [values(row["fixed"]) for row in known], POSTERIOR, "o", True)
     axes.set_title("survival to position")
     _axes(axes, rows)
 
 
 def _survival_alone(cell: View, counted: Sequence[View], known: Sequence[View]) -> str:
-    """Where the policy verifies every position in every round, exposure is 1 and needs no picture."""
+    """Without exposure."""
     with drawn(2.4) as (figure, (axes,)):
         _survival(axes, cell["positions"], counted, known)
         axes.set_xlabel("position (each is verified in every round)" if known else "position")
@@ -80,16 +87,15 @@ def survival_figure(cell: View) -> str:
     rows = cell["positions"]
     counted = [row for row in rows if row["exposed"] and isfinite(row["survival"].value)]
     known = [row for row in rows if _known(row)]
-    if all(row["exposure"]["p05"].value > 1 - CERTAIN for row in known):
+    if not has_exposure(cell):
         return _survival_alone(cell, counted, known)
     with drawn(3.4, 2, (3.0, 2.0)) as (figure, (upper, lower)):
         _survival(upper, rows, counted, known)
         places = [row["position"] for row in known]
         if known:
-            interval_marks(
-                lower, [x - 0.12 for x in places], [row["prior_exposure"] for row in known], FAINT, "s", False
-            )
-            interval_marks(lower, [x + 0.12 for x in places], [row["exposure"] for row in known], PROXY, "o", True)
+            for name, right, colour, marker in (("prior_exposure", -0.12, FAINT, "s"), ("exposure", 0.12, PROXY, "o")):
+                interval_marks(lower, [x + right for x in places], [values(row[name]) for row in known], colour, marker,
+                               name == "exposure")  # fmt: skip
         _axes(lower, rows)
         lower.set_title("exposure: share of rounds that verify the position")
         lower.set_xlabel("position")

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .figure_rate import rate_figure, rate_legend, rate_words
+from .figure_gain import gain_figure, gain_legend, gain_words, has_claims
+from .figure_rate import has_arms, rate_figure, rate_legend, rate_words
 from .figure_style import legend_text
-from .figure_survival import survival_figure, survival_legend, survival_words
+from .figure_survival import has_exposure, survival_figure, survival_legend, survival_words
 
 type View = Mapping[str, Any]
 
@@ -19,40 +20,74 @@ class Picture:
     kind: str
     caption: str
     svg: str
+    legend_name: str
     legend: str
     alt: str
     file: str
 
 
-KINDS: tuple[tuple[str, str, Callable[[View], str], Callable[[View], str], Callable[[], list[Any]]], ...] = (
-    (
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one kind of figure is drawn and told; a legend lists no mark that the cell's figure lacks."""
+
+    name: str
+    caption: str
+    draw: Callable[[View], str]
+    words: Callable[[View], str]
+    has_more: Callable[[View], bool]  # whether the marks are drawn that only some cells have
+    legend: Callable[[bool], list[Any]]
+
+
+KINDS = (
+    Kind(
         "rate",
         "Rate against depth. Hatching is a range of hand-made assumptions and carries no probability; lines through "
         "marks are intervals of the posterior.",
         rate_figure,
         rate_words,
+        has_arms,
         rate_legend,
     ),
-    (
+    Kind(
+        "gain",
+        "Gain, chances and expected loss of verifying a fixed depth. ESTIMATED. P(best) adds up to 100 % over everything "
+        "shown, but for rounding.",
+        gain_figure,
+        gain_words,
+        has_claims,
+        gain_legend,
+    ),
+    Kind(
         "survival",
         "Survival and exposure by position. Below evidence L4 what lies above accepted / rounds is ASSUMED: exposure and "
         "masked tail.",
         survival_figure,
         survival_words,
+        has_exposure,
         survival_legend,
     ),
 )
 
 
 @cache
-def legends() -> Mapping[str, str]:
-    """SVG of the legend of each kind of figure."""
-    return {kind: legend_text(handles()) for kind, _, _, _, handles in KINDS}
+def _legend(place: int, more: bool) -> str:
+    return legend_text(KINDS[place].legend(more))
 
 
 def pictures(cell: View) -> list[Picture]:
     """All figures of one cell of `page_view`."""
-    return [
-        Picture(kind, caption, draw(cell), legends()[kind], words(cell), f"figures/{cell['id']}-{kind}.svg")
-        for kind, caption, draw, words, _ in KINDS
-    ]
+    out = []
+    for place, kind in enumerate(KINDS):
+        more = kind.has_more(cell)
+        out.append(
+            Picture(
+                kind=kind.name,
+                caption=kind.caption,
+                svg=kind.draw(cell),
+                legend_name=f"{kind.name}-{'more' if more else 'less'}",
+                legend=_legend(place, more),
+                alt=kind.words(cell),
+                file=f"figures/{cell['id']}-{kind.name}.svg",
+            )
+        )
+    return out

@@ -1,5 +1,6 @@
 """`report.html`: one self-contained file, made by a template from the view and the figures."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .figure_style import Sheet
-from .page_figures import Picture, legends
+from .page_figures import Picture
 from .page_stored import Number
 from .visible import visible
 
@@ -21,7 +22,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["visible"] = visible
+    environment.filters["unbroken"] = unbroken
     return environment
+
+
+_UNIT = re.compile(r"(?<=\d) (?=%|tok/s|ms\b)")
+
+
+def unbroken(text: object) -> str:
+    """A sentence in which no line ends between a number and its unit."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", str(text))
 
 
 def places_of(view: Any) -> dict[str, str]:
@@ -71,7 +81,11 @@ def report_html(view: Mapping[str, Any], drawn: Mapping[str, Sequence[Picture]])
             {
                 "svg": Markup(
                     sheet.figure(
-                        picture.svg, picture.legend, picture.kind, f"f{place}{picture.kind[0]}", visible(picture.alt)
+                        picture.svg,
+                        picture.legend,
+                        picture.legend_name,
+                        f"f{place}{picture.kind[0]}",
+                        visible(picture.alt),
                     )
                 ),
                 "caption": picture.caption,
@@ -80,7 +94,9 @@ def report_html(view: Mapping[str, Any], drawn: Mapping[str, Sequence[Picture]])
         ]
         for place, (cell, made) in enumerate(drawn.items())
     }
-    symbols = Markup("".join(sheet.symbol(svg, kind) for kind, svg in legends().items()))
+    legends = {picture.legend_name: picture.legend for made in drawn.values() for picture in made}
+    legend_symbols = "".join(sheet.symbol(svg, name) for name, svg in legends.items())
+    symbols = Markup(legend_symbols + sheet.marks())
     parts = {name: Markup((TEMPLATES / f"report.{name}").read_text(encoding="utf-8")) for name in ("css", "js")}
     environment, places = _environment(), places_of(view)
     environment.filters["short"] = _shortened(places)

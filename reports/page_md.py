@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .markdown import escaped, table
+from .numbers import NOTHING
 from .page_figures import Picture
 from .page_md_trust import source_md, trust_md
 from .page_stored import Number
@@ -24,11 +25,40 @@ def _span(ends: Sequence[Number]) -> str:
 
 
 def _depth_name(row: View) -> str:
-    return f"{row['depth']}{' (cap)' if row['is_cap'] else ''}"
+    return f"{row['depth']}{row['mark']}"
 
 
 def _first(best: View | None) -> str:
-    return f"{best['words']}: {best['worth']} tok/s" if best else "nothing by itself"
+    return f"{best['words']}: {best['worth']}" if best else "nothing by itself"
+
+
+def _tip(row: View, tip: View) -> str:
+    """A tipping point in plain words."""
+    at = f"{tip['value']} ± {tip['error']}"
+    if row["masked"]:
+        what = f"masked positions are accepted with odds more than {tip['factor']} lower (delta above {at})"
+    else:
+        what = f"a row costs more than {at} times its price in the table of config times"
+    return (
+        f" If {what}, depth {tip['from']} is no longer the best, depth {tip['to']} is; posterior chance that it is less than "
+        f"that: {tip['below']}."
+    )
+
+
+def _measured(arm: View | None) -> str:
+    return f"{arm['rate']} ({arm['runs']})" if arm else NOTHING
+
+
+def _arms(arms: Sequence[View]) -> str:
+    """What was measured of a cell, arm by arm; empty where the screened arm is all."""
+    if len(arms) < 2:
+        return ""
+    rows = [
+        [f"{arm['policy']}{' (screened)' if arm['screened'] else ''}", *(str(arm[key]) for key in ("runs", "tokens", "step", "rate"))]
+        for arm in arms
+    ]  # fmt: skip
+    head = ["policy", "runs", "tokens a round (MEASURED)", "step, ms (MEASURED)", "rate, tok/s (ESTIMATED from both)"]
+    return "Measured arms of this cell:\n\n" + table(head, rows) + "\n"
 
 
 def _reasons(reasons: View) -> str:
@@ -44,25 +74,36 @@ def _reasons(reasons: View) -> str:
         ]
         for row in reasons["sources"]
     ]
-    rows += [["together, and what sources share", str(reasons["interaction"]), "–", "–"],
+    rows += [["the rest: sources acting together", str(reasons["interaction"]), "–", "–"],
              ["everything", "–", f"{reasons['all']} ± {reasons['all_error']}", "–"]]  # fmt: skip
     tips = []
     for row in reasons["tips"]:
-        steps = "".join(
-            f"; from {tip['value']} ± {tip['error']} on, depth {tip['to']} (posterior chance of less: {tip['below']})"
-            for tip in row["tips"]
-        )
+        lower = " lower odds" if row["masked"] else ""
+        if not row["tips"]:
+            whose = f"{lower} for masked positions" if lower else ""
+            tips.append(
+                f"- {row['words']}: nothing from {row['low']} to {row['high']}{whose}: it is depth {row['first']} throughout.\n"
+            )
+            continue
+        steps = "".join(_tip(row, tip) for tip in row["tips"])
         tips.append(
-            f"- {row['words']}: depth {row['first']} has the highest expected rate at {row['low']}{steps}; looked through "
-            f"up to {row['high']}.\n"
+            f"- {row['words']}: depth {row['first']} is the best at {row['low']}{lower}, the least looked at.{steps} Looked "
+            f"through up to {row['high']}{lower}.\n"
         )
     return (
         f"#### Why we are not sure of depth {reasons['depth']}\n\n"
         + table(["source", "share of the rate's variance", "knowing it exactly is worth, tok/s", "what would teach it"],
                 rows)
-        + f"\nOf acceptance's share, {reasons['of_runs']} is spread between runs; {reasons['of_rounds']} is rounds and, "
-        "beyond the cap, what other cells suggest.\n\n" + "".join(tips) + "\n"
+        + "\nThe shares and the rest add up to 100 %, but for rounding; a share a little below 0 is the noise of its estimate. "
+        f"Worths do not add up: two answers may settle the same choice. Of acceptance's share, {reasons['of_runs']} is spread between runs; {reasons['of_rounds']} is rounds and, "
+        "beyond the cap, what other cells suggest.\n\nWhat would change which fixed depth has the highest expected rate, one "
+        "thing at a time:\n\n" + "".join(tips) + "\n"
     )  # fmt: skip
+
+
+def _pick(cell: View) -> str:
+    """The depth of the highest rate at the screen's central assumptions."""
+    return str(cell["favoured"]) if cell["favoured"].value > 0 else NOTHING
 
 
 def _top(view: View) -> str:
@@ -76,50 +117,70 @@ def _top(view: View) -> str:
             "**SYNTHETIC: these run records were made up; no figure here speaks of a real server.**",
             "",
         ]
-    lines += [f"**{view['overall']}**", "", *([view["next"], ""] if view["next"] else []), "## What to do", ""]
+    said = [f"**{escaped(view['warned'])}**", ""] if view["warned"] else []
+    lines += [
+        f"**{escaped(view['overall'])}**",
+        "",
+        *said,
+        *([view["next"], ""] if view["next"] else []),
+        "## What to do",
+        "",
+    ]
     lines += [f"- {escaped(cell['sentence'])}" for cell in view["cells"]]
     known = bool(view["sources"])
-    head = ["cell", "batch", "context", "runs now", "advice", "current, tok/s", "depth in question", "P(best)",
-            "its gain over current (90 %)", "P(gain > 0)", "expected loss, tok/s",
-            *(["worth knowing first"] if known else []), "label"]  # fmt: skip
+    head = ["cell", "batch", "context", "advice", "runs now", "depth in question", "screen's pick",
+            "its gain over current (90 %)", "P(gain > 0)", "P(best)", "its expected loss, tok/s",
+            "loss of keeping, tok/s", "current, tok/s",
+            *(["measured at that depth, tok/s"] if view["measured"] else []),
+            *(["worth knowing first, tok/s"] if known else []), "label"]  # fmt: skip
     rows = []
     for cell in view["cells"]:
         best = cell["shown"]
         rows.append(
-            [escaped(cell["name"]), str(cell["batch"]), cell["context"], cell["policy"], cell["advice"],
-             str(cell["current"]["rate"]["p50"]), _depth_name(best), str(best["p_best"]),
-             _wide(best["fixed"]["gain_current"]), str(best["chances"][0]), str(best["loss"]),
+            [escaped(cell["name"]), str(cell["batch"]), cell["context"],
+             f"{cell['advice']}{' (WARNING: measured otherwise)' if cell['warned'] else ''}", cell["policy"],
+             str(best["depth"]), _pick(cell),
+             *(["runs now", NOTHING] if best["runs_now"]
+               else [_wide(best["fixed"]["gain_current"]), str(best["chances"][0])]),
+             str(best["p_best"]), str(best["loss"]), str(cell["current"]["loss"]), str(cell["current"]["rate"]["p50"]),
+             *([str(best["measured"]["rate"]) if best["measured"] else NOTHING] if view["measured"] else []),
              *([_first(cell["reasons"]["first"])] if known else []), best["label"]]
         )  # fmt: skip
     return (
         "\n".join(lines)
         + "\n\n"
         + table(head, rows)
-        + "\nRates are aggregate tok/s, ESTIMATED. The *envelope* is a range of hand-made assumptions: it carries no "
+        + "\nThe depth in question is the recommended one, else the likeliest best. The screen's pick is the depth of the "
+        "highest rate at its central assumptions. Expected loss is what the choice costs on average against the best of all "
+        "depths and the current policy; where keeping loses more, a measurement is worth its time.\n\nRates are aggregate tok/s, ESTIMATED. The *envelope* is a range of hand-made assumptions: it carries no "
         "probability. *Bounds* are worst cases on the recorded rounds. Posterior: median [50 % interval] (90 % "
         "interval). `fixed depth` verifies every position; `proxy` is the screen's own truncated quantity.\n\n"
     )
 
 
 def _cell(cell: View, drawn: Sequence[Picture]) -> str:
+    current = cell["current"]
     rates = table(
-        ["depth", "screen", "envelope", "worst-case bounds", "proxy", "fixed depth", "inside envelope", "contraction",
+        ["depth", *(["measured fixed arm (runs)"] if cell["measured"] else []), "screen", "envelope", "worst-case bounds", "proxy", "fixed depth", "inside envelope", "contraction",
          "label"],
         [
-            [_depth_name(row), str(row["screen"]), _span(row["envelope"]), _span(row["bounds"]),
+            [_depth_name(row), *([_measured(row["measured"])] if cell["measured"] else []), str(row["screen"]), _span(row["envelope"]), _span(row["bounds"]),
              _both(row["proxy"]["rate"]), _both(row["fixed"]["rate"]), str(row["fixed"]["inside"]),
              str(row["fixed"]["contraction"]), row["label"]]
             for row in cell["depths"]
         ],
     )  # fmt: skip
+    against_cap = [] if cell["runs_now"] else ["gain over cap"]  # a fixed policy is its own cap
     gains = table(
-        ["depth", "gain over current", "gain over cap", "P(best)", "P(gain > 0)", "> 3 %", "> 5 %", "within 1 % of best",
-         "expected loss", "passes the rule"],
+        ["depth", "gain over current", *against_cap, "P(best)", "P(gain > 0)", "> 3 %", "> 5 %", "within 1 % of best",
+         "expected loss, tok/s", "passes the rule"],
         [
-            [_depth_name(row), _wide(row["fixed"]["gain_current"]), _wide(row["fixed"]["gain_cap"]), str(row["p_best"]),
+            [_depth_name(row), _wide(row["fixed"]["gain_current"]),
+             *(_wide(row["fixed"]["gain_cap"]) for _ in against_cap), str(row["p_best"]),
              *map(str, row["chances"]), str(row["p_within"]), str(row["loss"]), "yes" if row["passes"] else "no"]
             for row in cell["candidates"]
-        ],
+        ] + ([] if cell["runs_now"] else [["current", NOTHING, NOTHING, str(current["p_best"]), *[NOTHING] * 4,
+                                           str(current["loss"]), NOTHING]]),
     )  # fmt: skip
     moved = "fixed" in cell["positions"][0]
     places = table(
@@ -136,11 +197,14 @@ def _cell(cell: View, drawn: Sequence[Picture]) -> str:
         ],
     )  # fmt: skip
     figures = "".join(f"![{escaped(picture.alt)}]({picture.file})\n\n*{picture.caption}*\n\n" for picture in drawn)
-    current = cell["current"]
+    best = "" if cell["runs_now"] else f"P(best) {current['p_best']}, "
     return (
         f"### {escaped(cell['name'])}\n\n{escaped(cell['sentence'])}\n\nCurrent policy ({cell['policy']}, evidence "
-        f"{cell['level']}): {_both(current['rate'])} tok/s; P(best) {current['p_best']}, expected loss "
-        f"{current['loss']} tok/s.\n\n{figures}{rates}\n{gains}\n{_reasons(cell['reasons'])}{places}\n"
+        f"{cell['level']}): {_both(current['rate'])} tok/s; {best}expected loss "
+        f"{current['loss']} tok/s. The screen's pick: {_pick(cell)}. Recorded (MEASURED): runs {cell['runs']}, rounds "
+        f"{cell['rounds']}, step {cell['step']} ms ({cell['step_kind']}).\n\n{_arms(cell['arms'])}{figures}{rates}\n{gains}\n"
+        f"But for rounding, P(best) adds up to 100 %{', what runs now counted as its depth' if cell['runs_now'] else ''}.\n\n"
+        f"{_reasons(cell['reasons'])}{places}\n"
     )
 
 

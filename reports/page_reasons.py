@@ -18,7 +18,7 @@ WORDS = {
 }
 """Each source in words, and what would teach it."""
 
-QUANTITY_WORDS = {"delta": "delta (masked tail)", "row_slope": "row slope (price of a row)"}
+QUANTITY_WORDS = {"delta": "masked tail (delta)", "row_slope": "price of a row (row slope)"}
 SURE = 2.0  # Monte-Carlo errors above nothing, from which on a value is named at the top
 
 
@@ -49,6 +49,7 @@ def _tips(stored: Stored, cell: str) -> list[View]:
             found.append(
                 {
                     "value": value,
+                    "factor": stored.number("times", "explain", "tip_value", **here),
                     "error": stored.number("loss", "explain", "tip_error", **here),
                     "from": stored.number("count", "explain", "tip_from", **here),
                     "to": stored.number("count", "explain", "tip_to", **here),
@@ -58,8 +59,9 @@ def _tips(stored: Stored, cell: str) -> list[View]:
         out.append(
             {
                 "words": QUANTITY_WORDS[quantity],
-                "low": stored.number("loss", "explain", "tip_low", **at),
-                "high": stored.number("loss", "explain", "tip_high", **at),
+                "masked": quantity == "delta",
+                "low": stored.number("times" if quantity == "delta" else "loss", "explain", "tip_low", **at),
+                "high": stored.number("times" if quantity == "delta" else "loss", "explain", "tip_high", **at),
                 "first": stored.number("count", "explain", "tip_depth_low", **at),
                 "tips": found,
             }

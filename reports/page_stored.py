@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import exp, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,14 @@ def _signed(value: float) -> str:
     return percent(value, True)
 
 
+def _times(logarithm: float) -> str:
+    """A log odds as the factor that it stands for; 700 is about as far as a float goes."""
+    if not isfinite(logarithm):
+        return NOTHING
+    factor = exp(min(logarithm, 700.0))
+    return f"{factor:.2f} times" if factor < 10 else f"{factor:.3g} times"
+
+
 KINDS: Mapping[str, Callable[[float], str]] = {
     "rate": one_decimal,
     "ms": one_decimal,
@@ -36,6 +44,7 @@ KINDS: Mapping[str, Callable[[float], str]] = {
     "gain": _signed,
     "chance": lambda value: f"{100 * value:.0f} %" if isfinite(value) else NOTHING,
     "count": _fixed(0),
+    "times": _times,
     "plain": _plain,
 }
 """How a number is written, by what it is."""

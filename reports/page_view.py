@@ -15,6 +15,7 @@ from .page_trust import positions, trust
 type View = dict[str, Any]
 
 NAMES = {quantile: f"p{round(100 * quantile):02d}" for quantile in QUANTILES}
+NAMED_CELLS = 6  # more cells than this to change are counted at the top, not named
 CHANCES = ("p_gain", "p_gain_claimed", "p_gain_claimed_high")
 
 
@@ -35,11 +36,19 @@ def _estimand(stored: Stored, cell: str, depth: int, estimand: str) -> View:
     }
 
 
-def _depth(stored: Stored, cell: str, depth: int, cap: int) -> View:
+def _mark(depth: int, policy: Mapping[str, Any]) -> str:
+    """What a depth is to the policy that runs now."""
+    if depth != policy["cap"]:
+        return ""
+    return " (runs now)" if policy["kind"] == FIXED else " (cap)"
+
+
+def _depth(stored: Stored, cell: str, depth: int, policy: Mapping[str, Any]) -> View:
     at = {"cell": cell, "depth": depth}
     out: View = {
         "depth": depth,
-        "is_cap": depth == cap,
+        "mark": _mark(depth, policy),
+        "runs_now": policy["kind"] == FIXED and depth == policy["cap"],
         "label": stored.word("comparison", "label", **at),
         "screen": stored.number("rate", "screen", "rate", **at),
         "envelope": [stored.number("rate", "screen", name, **at) for name in ("rate_low", "rate_high")],
@@ -103,7 +112,12 @@ def _scenarios(stored: Stored, cell: str, depths: list[int]) -> list[View]:
 def _cell(stored: Stored, place: int, told: Mapping[str, Any]) -> View:
     name = told["cell"]
     at = {"cell": name}
-    depths = [_depth(stored, name, int(depth), told["policy"]["cap"]) for depth in stored.labels("comparison", "depth")]
+    arms = _arms(stored, name)
+    fixed = {arm["depth"]: arm for arm in arms if arm["fixed"]}
+    depths = [
+        _depth(stored, name, int(depth), told["policy"]) | {"measured": fixed.get(int(depth))}
+        for depth in stored.labels("comparison", "depth")
+    ]
     likeliest = max(depths[1:], key=lambda row: row["p_best"].value)
     context = stored.number("count", "screen", "context_tokens", **at)
     candidate = {"cell": name, "candidate": CURRENT}
@@ -115,6 +129,7 @@ def _cell(stored: Stored, place: int, told: Mapping[str, Any]) -> View:
         "batch": stored.number("count", "screen", "batch", **at),
         "context": context_words(context.value),
         "policy": f"{told['policy']['kind']} {told['policy']['cap']}",
+        "runs_now": any(row["runs_now"] for row in depths),
         "cap": told["policy"]["cap"],
         "level": told["level"],
         "step_kind": told["step_kind"],
@@ -127,6 +142,7 @@ def _cell(stored: Stored, place: int, told: Mapping[str, Any]) -> View:
         "sentence": told["sentence"],
         "recommended": told["recommended"],
         "advice": f"verify {told['recommended']}" if told["recommended"] else "keep current",
+        "warned": bool(told.get("disagreements")),
         "shown": next((row for row in depths if row["depth"] == told["recommended"] > 0), likeliest),
         "current": {
             "rate": interval(stored, "rate", "comparison", "current_measured", **at),
@@ -137,7 +153,8 @@ def _cell(stored: Stored, place: int, told: Mapping[str, Any]) -> View:
         "candidates": depths[1:],
         "positions": positions(stored, name, told["policy"]["cap"], told["level"]),
         "scenarios": _scenarios(stored, name, [row["depth"] for row in depths[1:]]),
-        "arms": _arms(stored, name),
+        "arms": arms,
+        "measured": bool(fixed),
         "reasons": reasons(stored, name, told["recommended"] or likeliest["depth"]),
     }
 
@@ -156,9 +173,13 @@ def overall(cells: list[View]) -> str:
     kept = len(cells) - len(changed)
     rest = f"; keep the current policy in the other {kept}" if kept else ""
     depths = sorted({cell["recommended"] for cell in changed})
-    said = " or ".join(str(depth) for depth in depths)
-    where = "; the table says which" if len(depths) > 1 else ""
-    return f"Verify {said} positions in {len(changed)} of {len(cells)} cells{rest}{where}. ESTIMATED."
+    if len(changed) > NAMED_CELLS:
+        said = " or ".join(str(depth) for depth in depths)
+        where = "; the table says which" if len(depths) > 1 or kept else ""
+        return f"Verify {said} positions in {len(changed)} of {len(cells)} cells{rest}{where}. ESTIMATED."
+    names = {depth: ", ".join(cell["name"] for cell in changed if cell["recommended"] == depth) for depth in depths}
+    said = "; ".join(f"{depth} in {named}" for depth, named in names.items())
+    return f"Verify this many positions: {said}{rest}. ESTIMATED."
 
 
 def worth_knowing(cells: list[View]) -> str:
@@ -172,6 +193,16 @@ def worth_knowing(cells: list[View]) -> str:
         for (words, teacher), count in counted.most_common(2)
     ]
     return f"Worth knowing first: {'; '.join(parts)}. ESTIMATED."
+
+
+def warned(cells: list[View]) -> str:
+    """In how many cells a measured arm lies outside what the model expects, in words; empty where in none."""
+    count = sum(cell["warned"] for cell in cells)
+    if not count:
+        return ""
+    cell = next(cell["name"] for cell in cells if cell["warned"])
+    where = f"{cell}: a MEASURED arm disagrees" if count == 1 else f"{count} cells a MEASURED arm disagrees"
+    return f"WARNING: in {where} with the model; believe the measurement, and repeat it before acting on either."
 
 
 def _only_screened(stored: Stored, fitted: set[str]) -> list[View]:
@@ -214,7 +245,9 @@ def page_view(stored: Stored) -> View:
         "study": {**comparison["study"], "title": screen["study"]["title"]},
         "overall": overall(cells),
         "next": worth_knowing(cells) if "explain" in stored else "",
+        "warned": warned(cells),
         "cells": cells,
+        "measured": any(cell["measured"] for cell in cells),
         "screened": _only_screened(stored, {cell["name"] for cell in cells}),
         "absent": screen["absent"],
         "unsupported": comparison["unsupported"],

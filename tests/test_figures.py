@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from draftdepth.reports.figure_rate import rate_figure
-from draftdepth.reports.figure_style import FAINT, POSTERIOR, PROXY, stacked
-from draftdepth.reports.figure_survival import survival_figure
-from draftdepth.reports.page_figures import legends, pictures
+from draftdepth.reports.figure_gain import gain_figure, gain_legend, gain_words
+from draftdepth.reports.figure_rate import rate_figure, rate_legend
+from draftdepth.reports.figure_style import FAINT, INK, POSTERIOR, PROXY, Sheet, stacked
+from draftdepth.reports.figure_survival import survival_figure, survival_legend
+from draftdepth.reports.page_figures import pictures
 from draftdepth.reports.page_stored import Stored
 from draftdepth.reports.page_view import page_view
 
@@ -74,8 +75,136 @@ def test_the_envelope_is_hatched_and_has_no_mark_line_or_colour_of_an_interval(v
         assert FAINT in ET.tostring(pattern, encoding="unicode")
 
 
+def _words(handles: list[Any]) -> str:
+    return "; ".join(str(handle.get_label()) for handle in handles)
+
+
+def _panels(root: ET.Element) -> list[tuple[float, float]]:
+    """value = a + b y of each panel, from top to bottom."""
+    labels: list[list[tuple[float, float]]] = [[]]
+    for text in root.iter(f"{SVG}text"):
+        if "text-anchor:end" not in text.get("style", "") or text.text == "SYNTHETIC":
+            continue
+        y, value = float(text.get("y", "nan")), float(str(text.text).replace("−", "-").removesuffix(" %"))
+        if labels[-1] and y > labels[-1][-1][0]:
+            labels.append([])
+        labels[-1].append((y, value))
+    out = []
+    for pairs in labels:
+        y, value = np.array(pairs).T
+        slope, start = np.polyfit(y - 3.4, value, 1)
+        out.append((float(start), float(slope)))
+    return out
+
+
+def _bars(root: ET.Element, fill: str) -> list[float]:
+    """Upper ends of boxes with an ink outline, from left to right."""
+    boxes = []
+    for path in root.iter(f"{SVG}path"):
+        style = path.get("style", "")
+        if f"fill:{fill}" in style and f"stroke:{INK}" in style:
+            points = [(float(x), float(y)) for x, y in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", path.get("d", ""))]
+            if len({x for x, _ in points}) == 2:
+                boxes.append((min(x for x, _ in points), min(y for _, y in points)))
+    return [y for _, y in sorted(boxes)]
+
+
+def test_gains_chances_and_losses_are_drawn_where_the_numbers_say_and_written_as_in_the_table(
+    view: dict[str, Any],
+) -> None:
+    for cell in view["cells"]:
+        root = ET.fromstring(gain_figure(cell))
+        gain, chance, loss = _panels(root)
+        rows, every = cell["candidates"], [*cell["candidates"], cell["current"]]
+        lines = [line for line in _styled(root, POSTERIOR) if len(line) == 2 and line[0][0] == line[1][0]]
+        drawn = sorted(sorted(gain[0] + gain[1] * y for _, y in line) for line in lines)
+        told = sorted(
+            [100 * row["fixed"]["gain_current"][low].value, 100 * row["fixed"]["gain_current"][high].value]
+            for row in rows
+            for low, high in (("p05", "p95"), ("p25", "p75"))
+        )
+        np.testing.assert_allclose(drawn, told, atol=0.2 * abs(gain[1]) + 1e-9)
+        for fill, name, (start, slope), unit in ((FAINT, "p_best", chance, 100), ("none", "loss", loss, 1)):
+            heights = [start + slope * y for y in _bars(root, fill)]
+            np.testing.assert_allclose(heights, [unit * row[name].value for row in every], atol=0.2 * abs(slope))
+        written = [str(text.text) for text in root.iter(f"{SVG}text")]
+        for row in every:
+            assert row["p_best"].text in written
+            assert row["loss"].text in written
+        assert "current" in written
+        marks = [
+            float(use.get("y", "nan")) for use in root.iter(f"{SVG}use") if f"stroke:{PROXY}" in use.get("style", "")
+        ]
+        drawn_chances = sorted(chance[0] + chance[1] * y for y in marks)
+        np.testing.assert_allclose(
+            drawn_chances,
+            sorted(100 * found.value for row in rows for found in row["chances"]),
+            atol=0.2 * abs(chance[1]),
+        )
+
+
+def test_the_words_of_the_gain_figure_hold_its_numbers(view: dict[str, Any]) -> None:
+    for cell in view["cells"]:
+        words = gain_words(cell)
+        for row in cell["candidates"]:
+            gain = row["fixed"]["gain_current"]
+            assert f"depth {row['depth']}: gain {gain['p50']}, 90 % interval {gain['p05']} to {gain['p95']}" in words
+            assert f"P(best) {row['p_best']}; expected loss {row['loss']} tok/s" in words
+        assert f"current policy: P(best) {cell['current']['p_best']}, expected loss {cell['current']['loss']}" in words
+
+
+def test_what_runs_now_at_a_fixed_depth_is_one_bar_and_not_two(view: dict[str, Any]) -> None:
+    cell = view["cells"][0]
+    now = [
+        row | {"runs_now": row["depth"] == 4, "mark": " (runs now)" * (row["depth"] == 4)} for row in cell["candidates"]
+    ]
+    root = ET.fromstring(gain_figure(cell | {"candidates": now}))
+    written = [str(text.text) for text in root.iter(f"{SVG}text")]
+    assert "4 (runs now)" in written
+    assert "current" not in written
+    assert len(_bars(root, FAINT)) == len(now)
+    assert "depth 4, which runs now: P(best)" in gain_words(cell | {"candidates": now})
+
+
+def test_legends_list_only_marks_that_the_figure_has(view: dict[str, Any]) -> None:
+    assert "measured fixed arm" in _words(rate_legend(True))
+    assert "measured" not in _words(rate_legend(False))
+    assert "exposure" in _words(survival_legend(True))
+    assert "exposure" not in _words(survival_legend(False))
+    without, with_arm = (pictures(cell)[0] for cell in view["cells"])
+    assert "measured fixed arm" in with_arm.legend
+    assert "measured" not in without.legend
+    assert with_arm.legend_name != without.legend_name
+
+
+def test_legends_tell_chances_gains_and_losses_apart_by_shape_and_words() -> None:
+    marks = gain_legend(True)
+    words = _words(marks)
+    for said in ("full bar: chance of being the best", "empty bar: expected loss", "median, 50 % and 90 % interval"):
+        assert said in words
+    shapes = [handle.get_marker() for handle in marks if "chance that the gain" in handle.get_label()]
+    assert len(set(shapes)) == 3
+
+
+def _drawn_points(svg: str) -> list[str]:
+    """Every stroke and every place of a mark, as text."""
+    body = re.sub(r"<defs>.*?</defs>", "", svg)
+    strokes = [part for d in re.findall(r'<path d="([^"]*)"', body) for part in re.findall(r"M[^M]*", d)]
+    return sorted(part.strip() for part in strokes) + sorted(re.findall(r'<use [^>]*?x="([^"]*)" y="([^"]*)"', body))
+
+
+def test_the_page_draws_every_stroke_and_mark_of_the_file(view: dict[str, Any]) -> None:
+    for cell in view["cells"]:
+        for picture in pictures(cell):
+            sheet = Sheet()
+            lean = sheet.figure(picture.svg, picture.legend, picture.legend_name, "f", "words")
+            lean = re.sub(r'<use href="#legend[^>]*>', "", lean)
+            assert _drawn_points(lean) == _drawn_points(picture.svg)
+            assert len(lean) < len(picture.svg)
+
+
 def test_legends_tell_envelope_interval_and_bounds_apart_in_words() -> None:
-    words = legends()["rate"]
+    words = _words(rate_legend(True))
     assert "range of assumptions, no interval" in words
     assert "50 % and 90 % interval" in words
     assert "worst-case bounds" in words
@@ -83,7 +212,7 @@ def test_legends_tell_envelope_interval_and_bounds_apart_in_words() -> None:
 
 def test_a_measured_fixed_arm_is_drawn_and_told(view: dict[str, Any]) -> None:
     with_arm = next(cell for cell in view["cells"] if any(arm["fixed"] for arm in cell["arms"]))
-    (picture, _) = pictures(with_arm)
+    picture = pictures(with_arm)[0]
     arm = next(arm for arm in with_arm["arms"] if arm["fixed"])
     assert f"Measured fixed arms: depth {arm['depth']} {arm['rate']}" in picture.alt
     without = next(cell for cell in view["cells"] if cell is not with_arm)
@@ -118,5 +247,5 @@ def test_a_cell_without_a_rate_says_so(view: dict[str, Any]) -> None:
             return [blank(value) for value in part]
         return type(part)(nothing, "–", part.at) if hasattr(part, "at") else part
 
-    svg = rate_figure(blank(view["cells"][0]))
-    assert "no step time, so no rate" in svg
+    for draw in (rate_figure, gain_figure):
+        assert "no step time, so no rate" in draw(blank(view["cells"][0]))

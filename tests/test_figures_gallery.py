@@ -26,11 +26,11 @@ def test_the_gallery_is_fresh(studies: Mapping[str, tuple[str, dict[str, str]]])
     assert gallery.stale(gallery.FOLDER, studies) == []
 
 
-def test_the_gallery_holds_two_figures_of_each_shown_cell_and_nothing_else() -> None:
+def test_the_gallery_holds_three_figures_of_each_shown_cell_and_nothing_else() -> None:
     held = {path.name for path in gallery.FOLDER.iterdir()} - {gallery.MANIFEST}
     told = json.loads((gallery.FOLDER / gallery.MANIFEST).read_text(encoding="utf-8"))["studies"]
     assert held == {name for study in told.values() for name in study["figures"]}
-    assert len(held) == 2 * sum(len(cells) for cells in gallery.SHOWN.values())
+    assert len(held) == 3 * sum(len(cells) for cells in gallery.SHOWN.values())
 
 
 def test_figures_of_reconstructed_records_say_so() -> None:

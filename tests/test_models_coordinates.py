@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytest
-from draftdepth.models.exposure_uniforms import tells_tail
+from draftdepth.models.exposure_uniforms import ways
 from draftdepth.models.model import build_model
 from draftdepth.models.priors import Priors
 from draftdepth.models.spreads import half_normal
@@ -103,15 +103,43 @@ def test_bases_starts_and_slope_have_the_law_of_the_page(group: str) -> None:
     assert density(at) == pytest.approx(page + change, rel=1e-6)
 
 
+SEVERAL: dict[str, list[dict[str, Any]]] = {
+    "masked_gap": LEVELS["mixed"],
+    "verified_ratio": LEVELS["L2"] + [DYNAMIC | {"verified_position": [195, 165, 110], "request_rounds": 205}],
+    "verified_total": [
+        *LEVELS["L1"],
+        DYNAMIC
+        | {
+            "cell": "b",
+            "policy": {"kind": "dynamic", "cap": 2},
+            "accepted_position": [150, 100],
+            "verified_tokens": 330,
+        },
+        DYNAMIC
+        | {
+            "cell": "b",
+            "policy": {"kind": "dynamic", "cap": 2},
+            "accepted_position": [140, 90],
+            "verified_tokens": 340,
+        },
+        DYNAMIC
+        | {"cell": "d", "policy": {"kind": "dynamic", "cap": 1}, "accepted_position": [150], "verified_tokens": 180},
+    ],
+}
+
+
 @pytest.mark.parametrize("scheduler", ["confidence", "unknown", "cap_only"])
-def test_the_gap_of_a_taught_tail_leaves_its_uniform_uniform(scheduler: str) -> None:
-    held, priors = evidence(LEVELS["mixed"]), Priors.stated(scheduler, {})
-    assert tells_tail(held).tolist() == [False, True, True]
+@pytest.mark.parametrize("way", SEVERAL)
+def test_uniforms_stay_uniform_in_the_coordinates_of_the_counts(way: str, scheduler: str) -> None:
+    held, priors = evidence(SEVERAL[way]), Priors.stated(scheduler, {})
+    assert {name for name, chosen in ways(held, np.arange(len(held.cells))).items() if chosen.any()} == {way}
     model = build_model(held, priors, CONFIG_MS)
-    values, density = compiled(model, ["uniform"], ["masked_gap_density"])
+    values, density = compiled(model, ["uniform"], [f"{way}_density"])
     for seed in range(3):
         at = point(model, seed)
-        assert density(at) == pytest.approx(log_change(model, values, at, ["masked_gap"]), rel=1e-6)
+        uniform = values(at)[0]
+        assert ((uniform > 0) & (uniform < 1)).all()
+        assert density(at) == pytest.approx(log_change(model, values, at, [way]), rel=1e-5, abs=1e-5)
 
 
 def test_a_half_normal_is_one() -> None:

@@ -7,7 +7,6 @@ import pymc as pm
 import pytest
 import xarray as xr
 from draftdepth.analysis.bounds import run_bounds
-from draftdepth.data.errors import NotConvergedError
 from draftdepth.models.derive import derived
 from draftdepth.models.evidence import evidence_of
 from draftdepth.models.fit import Stated, fit, sampled_variables
@@ -19,10 +18,6 @@ from .test_models_density import CONFIG_MS, DEPTH, TABLE, runs_of
 
 pytestmark = pytest.mark.slow
 SETTINGS = Settings(20261201)
-MILLIONS = pytest.mark.xfail(
-    raises=NotConvergedError,
-    reason="one run of 200,000 rounds: the hazards' width hangs on overdispersion, which one run cannot tell; a funnel",
-)
 
 
 def of_level(level: str, times: int) -> dict[str, Any]:
@@ -75,7 +70,6 @@ def test_both_samplers_draw_from_one_posterior() -> None:
         assert bool((np.abs(one.mean("d") - other.mean("d")) <= 4 * error + 1e-12).all()), quantity
 
 
-#@MILLIONS
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
 def test_recorded_survival_stays_inside_the_worst_case_bounds(level: str) -> None:
     runs = runs_of([of_level(level, 1000)])
@@ -90,7 +84,6 @@ def test_recorded_survival_stays_inside_the_worst_case_bounds(level: str) -> Non
     assert (drawn <= high + slack).all()
 
 
-#@MILLIONS
 def test_more_rounds_do_not_narrow_a_masked_position_below_its_floor() -> None:
     priors = Priors.stated("unknown", {})
     width = []

@@ -60,9 +60,13 @@ def test_every_number_of_the_page_is_the_stored_one_and_is_written_rightly(
         if math.isnan(stored):
             assert text == "–", at
             continue
-        shown = re.fullmatch(r"([+-]?\d+(?:\.(\d+))?(?:e[+-]?\d+)?)( %)?", text)
+        shown = re.fullmatch(r"([+-]?\d+(?:\.(\d+))?(?:e[+-]?\d+)?)( %| times)?", text)
         assert shown, text
-        scale = 100 if shown[3] else 1
+        if shown[3] == " times":  # a log odds, said as the factor that it stands for
+            stored = math.exp(stored)
+            assert float(shown[1]) == pytest.approx(stored, rel=6e-3)
+            continue
+        scale = 100 if shown[3] == " %" else 1
         digits = len(shown[2] or "")
         tolerance = 0.5000001 * 10**-digits + 1e-5 * abs(stored) * scale * ("e" in shown[1] or digits > 3)
         assert abs(float(shown[1]) - scale * stored) <= tolerance, (at, text)
@@ -136,6 +140,129 @@ def test_markdown_holds_the_same_tables(tree: xr.DataTree, files: dict[str, str]
     linked = set(re.findall(r"\]\((figures/[^)]+)\)", text))
     assert linked == {name for name in files if name.startswith("figures/")}
     assert len(linked) >= 4
+
+
+def _markdown_tables(text: str) -> list[list[list[str]]]:
+    """Tables of a Markdown page: rows of entries, the head first and the line below it left out."""
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            inside = False
+            continue
+        if not inside:
+            found.append([])
+        inside = True
+        if not line.startswith("| :--"):
+            found[-1].append([entry.strip() for entry in line.strip("|").split("|")])
+    return found
+
+
+def test_measured_arms_stand_in_both_pages_as_they_were_counted(
+    tree: xr.DataTree, files: dict[str, str], page: Read
+) -> None:
+    arms = [arm for arm in json.loads(tree.attrs["screen"])["arms"] if arm["cell"] == "S/d"]
+    told = [
+        [
+            f"{arm['policy']['kind']} {arm['policy']['depth']}{' (screened)' if arm['screened'] else ''}",
+            str(arm["runs"]),
+            f"{arm['tokens_per_round']['value']:.3f}",
+            f"{arm['step']['value']:.1f}",
+            f"{arm['rate']['value']:.1f}",
+        ]
+        for arm in arms
+    ]
+    assert [row[0] for row in told] == ["dynamic 4 (screened)", "fixed 3"]
+    assert page.tables["Measured arms of S/d"][1:] == told
+    markdown = [rows for rows in _markdown_tables(files["REPORT.md"]) if rows[0][0] == "policy"]
+    assert markdown[0][1:] == told
+    assert "Measured arms of S/c" not in page.tables
+    assert len([rows for rows in markdown if "tokens a round (MEASURED)" in rows[0]]) == 1
+    rates = _table(page, "Rates by depth of S/d")
+    assert [row["measured fixed arm (runs)"] for row in rates] == ["–"] * 3 + [f"{told[1][4]} (1)"] + ["–"] * 2
+    assert "measured fixed arm (runs)" not in _table(page, "Rates by depth of S/c")[0]
+
+
+def test_the_overview_shows_the_screens_pick_and_both_losses_beside_the_depth_in_question(
+    tree: xr.DataTree, files: dict[str, str], page: Read
+) -> None:
+    document, picks = json.loads(tree.attrs["comparison"]), tree["screen"].to_dataset()["favoured_depth"]
+    overview = _table(page, "Recommendations by cell")
+    markdown = next(rows for rows in _markdown_tables(files["REPORT.md"]) if "screen's pick" in rows[0])
+    for row, line, told in zip(overview, markdown[1:], document["cells"], strict=True):
+        beside = dict(zip(markdown[0], line, strict=True))
+        depth = told["recommended"] or max(told["depths"][1:], key=lambda at: float(at["decision"]["p_best"]))["depth"]
+        ruled = told["depths"][depth]["decision"]
+        assert row["depth in question"] == f"{depth}{told['depths'][depth]['label']}"
+        expected = {
+            "screen's pick": str(int(picks.sel(cell=told["cell"]))),
+            "its expected loss, tok/s": f"{ruled['expected_loss']:.2f}",
+            "loss of keeping, tok/s": f"{told['current']['expected_loss']:.2f}",
+            "P(best)": f"{100 * ruled['p_best']:.0f} %",
+            "P(gain > 0)": f"{100 * ruled['p_gain']:.0f} %",
+        }
+        assert {name: row[name] for name in expected} == expected
+        assert {name: beside[name] for name in expected} == expected
+
+
+def test_chances_of_being_best_add_up_to_what_the_page_says(page: Read, files: dict[str, str]) -> None:
+    for cell in ("S/c", "S/d"):
+        shown = [int(row["P(best)"].split()[0]) for row in _table(page, f"Gains by depth of {cell}")]
+        assert abs(sum(shown) - 100) <= len(shown) / 2
+        shares = [row[1] for row in page.tables[f"Sources of doubt of {cell}"][1:-1]]
+        assert abs(sum(float(share.split()[0]) for share in shares) - 100) <= 0.05 * len(shares) + 1e-9
+    gains = [rows for rows in _markdown_tables(files["REPORT.md"]) if "P(best)" in rows[0] and rows[0][0] == "depth"]
+    for rows in gains:
+        column = rows[0].index("P(best)")
+        assert abs(sum(int(row[column].split()[0]) for row in rows[1:]) - 100) <= len(rows) / 2
+
+
+def test_tipping_points_are_said_in_words_in_both_pages(tree: xr.DataTree, files: dict[str, str], page: Read) -> None:
+    explain = tree["explain"].to_dataset()
+    text = " ".join("".join(page.text).split())
+    markdown = " ".join(files["REPORT.md"].split())
+    said = 0
+    for cell in explain["cell"].values:
+        for quantity in explain["quantity"].values:
+            at = explain.sel(cell=cell, quantity=quantity)
+            for tip in range(at.sizes["tip"]):
+                here = at.isel(tip=tip)
+                value, error = float(here["tip_value"]), float(here["tip_error"])
+                if math.isnan(value):
+                    continue
+                factor = f"{math.exp(value):.2f}" if math.exp(value) < 10 else f"{math.exp(value):.3g}"
+                what = (
+                    f"masked positions are accepted with odds more than {factor} times lower (delta above {value:.2f} ± {error:.2f})"
+                    if quantity == "delta"
+                    else f"a row costs more than {value:.2f} ± {error:.2f} times its price in the table of config times"
+                )
+                sentence = (
+                    f"If {what}, depth {int(here['tip_from'])} is no longer the best, depth {int(here['tip_to'])} is; "
+                    f"posterior chance that it is less than that: {100 * float(here['tip_below']):.0f} %."
+                )
+                assert sentence in text
+                assert sentence in markdown
+                said += 1
+    assert said
+
+
+def test_a_cell_where_a_measurement_disagrees_is_marked_at_the_top(tree: xr.DataTree) -> None:
+    changed = tree.copy()
+    document = json.loads(tree.attrs["comparison"])
+    document["cells"][1]["disagreements"] = ["WARNING: made up for this test"]
+    changed.attrs["comparison"] = json.dumps(document)
+    for name in ("report.html", "REPORT.md"):
+        assert "WARNING" not in str(report_files(tree)[name])
+        text = str(report_files(changed)[name])
+        assert "WARNING: in S/d: a MEASURED arm disagrees with the model" in text
+        assert text.count("measured otherwise") == (2 if name == "report.html" else 1)
+
+
+def test_figures_in_the_page_find_the_shapes_that_they_share(files: dict[str, str], page: Read) -> None:
+    html = files["report.html"]
+    used = set(re.findall(r'<use [^>]*?href="#([^"]+)"', html)) | set(re.findall(r"url\(#([^)]+)\)", html))
+    assert used
+    assert used <= set(page.ids)
 
 
 def test_the_page_asks_nothing_of_a_network(files: dict[str, str], page: Read) -> None:

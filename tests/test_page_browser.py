@@ -35,6 +35,21 @@ OVERFLOW = """
 document.querySelectorAll('details').forEach(d => d.open = true);
 return document.documentElement.scrollWidth - document.documentElement.clientWidth;
 """
+BROKEN = """
+const bad = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+for (let node = walk.nextNode(); node; node = walk.nextNode()) {
+  for (const found of node.data.matchAll(/\\d[\\u0020\\u00a0](%|tok\\/s)/g)) {
+    range.setStart(node, found.index); range.setEnd(node, found.index + found[0].length);
+    if (new Set(Array.from(range.getClientRects()).map(r => Math.round(r.top))).size > 1) bad.push(node.data.slice(0, 60));
+  }
+}
+return bad;
+"""
+CUT = """
+document.querySelectorAll('#advice tbody th a').forEach(a => a.textContent = arguments[0]);
+const region = document.querySelector('#advice').closest('.scroll');
+return region.scrollWidth - region.clientWidth;
+"""
 COLUMN = """
 const [region, column] = arguments;
 return Array.from(document.querySelectorAll('[role=region]')).find(r => r.ariaLabel === region)
@@ -88,6 +103,28 @@ def test_the_checks_would_see_a_request_a_pale_word_and_a_broad_line(browser: Br
     assert len(browser.run(CONTRAST)) == 1
     assert any("said" in line for line in browser.console())
     assert any(url.endswith("gone.png") for url in browser.requested())
+
+
+@pytest.mark.parametrize("width", [320, 390, 700, 1400])
+def test_no_line_ends_between_a_number_and_its_unit(browser: Browser, page: str, width: int) -> None:
+    browser.open(page, width)
+    browser.run(OVERFLOW)  # opens all details
+    assert browser.run(BROKEN) == []
+
+
+def test_the_check_would_see_a_broken_unit(browser: Browser, tmp_path: Path) -> None:
+    bad = tmp_path / "broken.html"
+    bad.write_text("<meta charset=utf-8><p style='width:1.5em'>not above 90 % here</p>", encoding="utf-8")
+    browser.open(bad.as_uri(), 390)
+    assert len(browser.run(BROKEN)) == 1
+
+
+def test_the_overview_fits_a_desk_with_long_names(browser: Browser, page: str) -> None:
+    browser.open(page, 1400)
+    assert browser.run(CUT, "long-context-retrieval-abliterated/c8") <= 0
+    assert browser.run(CUT, "x" * 400) <= 0
+    browser.open(page, 390)
+    assert browser.run(CUT, "long-context-retrieval-abliterated/c8") > 0  # a phone scrolls sideways
 
 
 def test_sorting_goes_up_and_down_by_number_with_missing_ones_last(browser: Browser, page: str) -> None:
