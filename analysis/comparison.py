@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from ..data.study import Study
-from ..data.words import CELL, CHAIN, DEPTH, DRAW, RUN, SCENARIO, Label
+from ..data.words import CELL, CHAIN, DEPTH, DRAW, FIXED, RUN, SCENARIO, Label, Level
 from .decision import Rule, decide
 from .rates import CENTRE, INTEGRATED, rate_draws
 
@@ -22,6 +22,30 @@ def labels_of(runs: xr.Dataset, cells: xr.Dataset) -> xr.DataArray:
     seen = np.array([deepest[str(cell)] for cell in cells[CELL].values])[:, None]
     names = np.where(cells[DEPTH].values > seen, Label.EXTRAPOLATED.value, Label.ESTIMATED.value)
     return xr.DataArray(names, dims=(CELL, DEPTH), coords={CELL: cells[CELL], DEPTH: cells[DEPTH]})
+
+
+def rests_on(runs: xr.Dataset, cells: xr.Dataset) -> xr.Dataset:
+    """What a fixed depth rests on in each cell, as labels over (cell, depth).
+
+    `exposure_label`: ASSUMED where every dynamic run is at L0 (nothing says what was verified). `tail_label`: ASSUMED where no
+    fixed run of the cell reaches the depth, so that only the prior of the masked gap speaks of what was masked.
+    """
+    exposure, tail = [], []
+    for name in cells[CELL].values:
+        mine = (runs[CELL].values == name) & (runs["request_rounds"].values > 0)
+        fixed, reach = runs["policy"].values[mine] == FIXED, runs["policy_depth"].values[mine]
+        silent = (runs["level"].values[mine] == Level.L0) | fixed
+        deepest = reach[fixed].max(initial=0)
+        exposure.append([not fixed.all() and bool(silent.all())] * cells.sizes[DEPTH])
+        tail.append(cells[DEPTH].values > deepest)
+    names = {"exposure_label": np.array(exposure), "tail_label": np.array(tail) & (cells[DEPTH].values > 0)}
+    return xr.Dataset(
+        {
+            key: ((CELL, DEPTH), np.where(flags, Label.ASSUMED.value, Label.ESTIMATED.value))
+            for key, flags in names.items()
+        },
+        {CELL: cells[CELL], DEPTH: cells[DEPTH]},
+    )
 
 
 def _quantiles(draws: xr.DataArray) -> xr.DataArray:
@@ -116,6 +140,7 @@ def compare(
                 for draws in (posterior, prior)
             ]
             labels = labels_of(runs, cell)
-            parts.append(compare_cell(study, cell, here[0], here[1], taught, labels, rule))
-    rates, comparison, decision = (xr.concat([part[i] for part in parts], dim=CELL, join="outer") for i in range(3))
-    return rates, comparison, decision
+            rates, comparison, decision = compare_cell(study, cell, here[0], here[1], taught, labels, rule)
+            parts.append((rates, comparison.assign(rests_on(runs, cell)), decision))
+    whole = [xr.concat([part[i] for part in parts], dim=CELL, join="outer") for i in range(3)]
+    return whole[0], whole[1], whole[2]

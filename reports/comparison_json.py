@@ -49,6 +49,9 @@ def _depth(screen: xr.Dataset, row: xr.Dataset, decision: xr.Dataset, depth: int
     out: dict[str, Any] = {
         "depth": depth,
         "label": str(row["label"].values),
+        "level": str(screen["level"].values),
+        "exposure_label": str(row["exposure_label"].values),
+        "tail_label": str(row["tail_label"].values),
         "screen_rate": plain(screen["rate"].values),
         "screen_envelope": plain([screen["rate_low"].values, screen["rate_high"].values]),
         "worst_case_bound": [plain(screen["rate_bound"].sel({END: end}).values) for end in (LOW, HIGH)],

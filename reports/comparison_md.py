@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED, PROXY
+from ..data.words import Label
 from .markdown import escaped, table
 from .numbers import NOTHING, one_decimal, percent, percent_span, span
 
@@ -80,7 +81,7 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
                 *chances,
                 f"{_f(ruled['expected_loss']):.2f}" if ruled else NOTHING,
                 percent(_f(row[FIXED_DEPTH]["contraction"])),
-                row["label"],
+                _labels(row),
             ]
         )
     rows += [[str(row["depth"]), *[NOTHING] * 14, f"{row['label']}: {row['reason']}"] for row in unsupported]
@@ -91,6 +92,12 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
         f"{_intervals(current['measured_time'])} tok/s; P(best) {percent(_f(current['p_best']))}, expected loss "
         f"{_f(current['expected_loss']):.2f} tok/s.\n\n{table(head, rows)}\n{corner}\n"
     )
+
+
+def _labels(row: Document) -> str:
+    """A row's label, and what of it is assumed."""
+    parts = [name for name in ("exposure", "tail") if row[f"{name}_label"] == Label.ASSUMED.value]
+    return f"{row['label']}, {' and '.join(parts)} ASSUMED" if parts else str(row["label"])
 
 
 def _corners(cell: Document) -> str:

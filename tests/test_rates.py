@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from draftdepth.analysis.comparison import compare_cell, labels_of
+from draftdepth.analysis.comparison import compare_cell, labels_of, rests_on
 from draftdepth.analysis.decision import Rule, decide
 from draftdepth.analysis.rates import CENTRE, FIXED_DEPTH, INTEGRATED, PROXY, rate_draws, scenario_names
+from draftdepth.analysis.screen import screen
 from draftdepth.data.errors import InputError
 from draftdepth.data.inputs import usable_inputs
 from draftdepth.data.study import Study, load_study
 
-from .builders import record
+from .builders import record, write_study
 from .test_screen import by_hand, screened
 
 
@@ -169,3 +170,18 @@ def test_both_studies_have_a_rule_and_priors() -> None:
         study = load_study(name)
         assert Rule.stated(study.decision).probability == 0.9
         assert usable_inputs(study).runs.sizes["run"] > 10
+
+
+def test_what_nothing_measured_speaks_of_is_assumed(tmp_path: Path) -> None:
+    rows = [
+        record(),
+        record(cell="d", verified_position=[1400, 1200, 900, 500, 0]),
+        record(cell="d", run="f", policy={"kind": "fixed", "depth": 3}, accepted_position=[1200, 900, 600]),
+    ]
+    inputs = usable_inputs(load_study(str(write_study(tmp_path, {"c": 3, "d": 3}, rows))))
+    cells = screen(load_study(str(tmp_path)), inputs.runs)
+    found = rests_on(inputs.runs, cells)
+    assert found["exposure_label"].sel(cell="S/c").values.tolist() == ["ASSUMED"] * 6
+    assert found["exposure_label"].sel(cell="S/d").values.tolist() == ["ESTIMATED"] * 6
+    assert found["tail_label"].sel(cell="S/c").values.tolist() == ["ESTIMATED"] + ["ASSUMED"] * 5
+    assert found["tail_label"].sel(cell="S/d").values.tolist() == ["ESTIMATED"] * 4 + ["ASSUMED"] * 2
