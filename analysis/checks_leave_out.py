@@ -35,6 +35,12 @@ def _lengths(fitted: Fitted, evidence: Evidence, run: int, seed: int) -> Floats:
     return tokens - 1.0
 
 
+def smoothed_weights(log_likelihood: Floats) -> tuple[Floats, Floats]:
+    """Log weights that make draws those of a posterior without a datum, and Pareto k; shape (datum, draw)."""
+    weights, khat = array_stats.psislw(log_likelihood, axis=-1)  # type: ignore[no-untyped-call]  # it takes 1 / likelihood
+    return np.asarray(weights), np.asarray(khat)
+
+
 class _Refits:
     """Fits without one run, by one compiled model."""
 
@@ -82,7 +88,7 @@ def left_out(
     told = log_likelihoods(draws, fitted.held, evidence, priors)
     flat = told.reshape(-1, told.shape[-1])
     counted = np.flatnonzero(evidence.counted)
-    weights, khat = array_stats.psislw(-flat[:, counted].T, axis=-1)  # type: ignore[no-untyped-call]
+    weights, khat = smoothed_weights(flat[:, counted].T)
     doubtful = int((khat > LARGEST_K).sum())
     if doubtful:
         tell(f"leaving out runs of {group}: {doubtful} of {len(counted)} are fitted again")

@@ -66,7 +66,7 @@ def drawn(height: float, rows: int = 1, ratios: tuple[float, ...] | None = None)
         figure = Figure(figsize=(WIDTH, height))
         axes = figure.subplots(rows, 1, height_ratios=ratios, squeeze=False)[:, 0]
         figure.subplots_adjust(
-            left=0.5 / WIDTH,
+            left=0.56 / WIDTH,
             right=1 - 0.05 / WIDTH,
             top=1 - 0.25 / height,
             bottom=0.48 / height,
@@ -185,6 +185,7 @@ def _tight_path(path: str) -> str:
     return re.sub(r"\s*([A-Za-z])\s*", r"\1", path)
 
 
+_POINTS = re.compile(r' (width|height)="([\d.]+)pt"')
 _BOX = re.compile(r'<svg[^>]*viewBox="0 0 ([\d.]+) ([\d.]+)"[^>]*>')
 
 
@@ -197,12 +198,13 @@ def _box(svg: str) -> tuple[float, float]:
 def stacked(upper: str, lower: str) -> str:
     """One SVG with a second below the first."""
     (width, first), (_, second) = _box(upper), _box(lower)
-    below = lower.strip().replace("<svg", f'<svg y="{first:g}"', 1)
+    inner = [_POINTS.sub(r' \1="\2"', svg.strip(), count=2) for svg in (upper, lower)]  # units of the whole, not points
+    below = inner[1].replace("<svg", f'<svg y="{first:g}"', 1)
     head = (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'width="{width:g}pt" height="{first + second:g}pt" viewBox="0 0 {width:g} {first + second:g}">'
     )
-    return f"{head}{upper.strip()}{below}</svg>\n"
+    return f"{head}{inner[0]}{below}</svg>\n"
 
 
 def _themed(svg: str, prefix: str) -> str:
@@ -211,7 +213,7 @@ def _themed(svg: str, prefix: str) -> str:
         svg = svg.replace(colour, f"var(--{name})")
     for place, found in enumerate(dict.fromkeys(_ID.findall(svg))):
         svg = re.sub(rf'(url\(#|href="#| id="){re.escape(found)}(?=[")])', rf"\g<1>{prefix}{place}", svg)
-    return re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2).strip()
+    return _POINTS.sub("", svg, count=2).strip()
 
 
 _MARK = re.compile(r'<defs><path id="([^"]+)" d="([^"]*)" class="([^"]*)"/></defs>')

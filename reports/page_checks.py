@@ -1,4 +1,4 @@
-"""The checks of a fit, as the page shows them: repetitions of runs, their spread, and sensitivity to priors."""
+"""The checks of a fit, as the page shows them: repetitions of runs, their spread, runs left out, sensitivity to priors."""
 
 from typing import Any
 
@@ -86,6 +86,32 @@ def _sensitivity(stored: Stored) -> View:
             for cell in stored.labels("sensitivity", "cell")
         ],
     }
+
+
+def _left_out(stored: Stored, worker: str) -> View:
+    group = f"left_out/{worker}"
+    rows = []
+    for place in range(stored.size(group, "run")):
+        length = _ends(stored, "tokens", group, "length", place, "run")
+        rows.append(
+            {
+                "name": stored.word(group, "run_name", run=place),
+                "length": length,
+                "outside": not length["low"].value <= length["observed"].value <= length["high"].value,
+                "elpd": stored.number("rate", group, "elpd", run=place),
+                "pareto_k": stored.number("loss", group, "pareto_k", run=place),
+                "refitted": bool(stored.number("count", group, "refitted", run=place).value),
+                "diverged": stored.number("count", group, "diverged", run=place),
+            }
+        )
+    return {"worker": worker, "runs": rows}
+
+
+def left_out_view(stored: Stored) -> list[View]:
+    """Each run predicted from all others, by worker; empty where `--checks` was not asked for."""
+    if "left_out" not in stored:
+        return []
+    return [_left_out(stored, worker) for worker in stored.members("left_out")]
 
 
 def checks_view(stored: Stored) -> View:

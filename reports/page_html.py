@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from .figure_style import Sheet
 from .page_figures import Picture
@@ -23,6 +23,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters["visible"] = visible
     environment.filters["unbroken"] = unbroken
+    environment.filters["slashed"] = slashed
     return environment
 
 
@@ -32,6 +33,11 @@ _UNIT = re.compile(r"(?<=\d) (?=%|tok/s|ms\b)")
 def unbroken(text: object) -> str:
     """A sentence in which no line ends between a number and its unit."""
     return _UNIT.sub("\N{NO-BREAK SPACE}", str(text))
+
+
+def slashed(name: str) -> Markup:
+    """A name that may end its line after a slash."""
+    return Markup("/<wbr>").join(escape(part) for part in name.split("/"))
 
 
 def places_of(view: Any) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The part of `REPORT.md` that says whether it can be trusted and where it comes from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .markdown import escaped, table
@@ -41,6 +41,27 @@ def _checks(checks: View) -> str:
     return "".join(parts)
 
 
+def _left_out(groups: Sequence[View]) -> str:
+    """Each run predicted from all others; empty where that was not asked for."""
+    if not groups:
+        return ""
+    parts = [
+        "### Is each run predicted by the others\n\nAccepted length of each run beside what a fit of all other runs predicts "
+        "for it: a tenth is expected outside the 90 %. Importance sampling does it where its Pareto k is at most 0.7; "
+        "elsewhere the fit was made again without the run. Step times stay in.\n\n"
+    ]
+    head = ["run", "accepted length (MEASURED)", "90 % predicted from the others", "predictions below", "outside",
+            "log probability of its counts", "Pareto k", "fitted again (diverged steps)"]  # fmt: skip
+    for group in groups:
+        rows = [
+            [escaped(row["name"]), *_between(row["length"]), "yes" if row["outside"] else "no", str(row["elpd"]),
+             str(row["pareto_k"]), f"yes ({row['diverged']})" if row["refitted"] else "no"]
+            for row in group["runs"]
+        ]  # fmt: skip
+        parts.append(f"{escaped(group['worker'])}:\n\n" + table(head, rows) + "\n")
+    return "".join(parts)
+
+
 def trust_md(view: View) -> str:
     """Can it be trusted."""
     trust = view["trust"]
@@ -50,6 +71,7 @@ def trust_md(view: View) -> str:
         "".join(f"- Warning: {escaped(said)}\n" for said in trust["warnings"]),
         "\n" if trust["warnings"] else "",
         _checks(trust["checks"]),
+        _left_out(trust["left_out"]),
         "Worst diagnostics of everything reported (R-hat below 1.01, ESS above 400, no divergences, or no number):\n\n",
         table(["worker", "diagnostic", "value"],
               [[escaped(row["group"]), row["name"].replace("_", " "), str(row["value"])] for row in trust["diagnostics"]]),

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..analysis.comparison import QUANTILES
 from ..data.words import HIGH, LOW, Label, Level
-from .page_checks import checks_view
+from .page_checks import checks_view, left_out_view
 from .page_stored import Number, Stored
 
 type View = dict[str, Any]
@@ -22,6 +22,7 @@ METHODS = (
     "sensitivity with power-scaling, Statistics and Computing 34 (2024), by ArviZ.",
     "Checks by repetition: Gelman, Meng and Stern, Posterior predictive assessment of model fitness via realized "
     "discrepancies, Statistica Sinica 6 (1996).",
+    "Runs left out: Vehtari, Simpson, Gelman, Yao and Gabry, Pareto smoothed importance sampling, JMLR 25 (2024).",
     "Bounds: Manski, Partial Identification of Probability Distributions (2003).",
 )
 """What the methods rest on."""
@@ -124,5 +125,6 @@ def trust(stored: Stored) -> View:
         "settings": sorted((str(key), str(value)) for key, value in provenance["settings"].items()),
         "versions": sorted(provenance["versions"].items()),
         "checks": checks_view(stored),
+        "left_out": left_out_view(stored),
         "methods": METHODS,
     }

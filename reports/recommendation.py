@@ -72,7 +72,9 @@ def why_not(depths: list[dict[str, Any]], rule: Rule, fixed_depth: int) -> str:
             f"{100 * rule.expected_loss_share:g} %"
         )
     if not at["one_sign"]:
-        failed.append("under some of the assumptions that no measurement has settled, its median gain is a loss or nothing")
+        failed.append(
+            "under some of the assumptions that no measurement has settled, its median gain is a loss or nothing"
+        )
     if best["label"] == Label.EXTRAPOLATED.value:
         failed.append("it is EXTRAPOLATED: no run here could verify it")
     return f"Of the depths, {best['depth']} is the likeliest best, but {'; '.join(failed) or 'a shallower one ties with it'}."

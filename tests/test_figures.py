@@ -186,20 +186,22 @@ def test_legends_tell_chances_gains_and_losses_apart_by_shape_and_words() -> Non
     assert len(set(shapes)) == 3
 
 
-def _drawn_points(svg: str) -> list[str]:
-    """Every stroke and every place of a mark, as text."""
+def _drawn(svg: str, shared: str = "") -> tuple[list[str], list[tuple[str, str, str]]]:
+    """Every stroke, and the shape and place of every mark."""
+    shapes = dict(re.findall(r'<path id="([^"]*)" d="([^"]*?) ?"', svg + shared))
     body = re.sub(r"<defs>.*?</defs>", "", svg)
     strokes = [part for d in re.findall(r'<path d="([^"]*)"', body) for part in re.findall(r"M[^M]*", d)]
-    return sorted(part.strip() for part in strokes) + sorted(re.findall(r'<use [^>]*?x="([^"]*)" y="([^"]*)"', body))
+    marks = re.findall(r'<use [^>]*?href="#([^"]*)" x="([^"]*)" y="([^"]*)"', body)
+    return sorted(part.strip() for part in strokes), sorted((shapes[name], x, y) for name, x, y in marks)
 
 
 def test_the_page_draws_every_stroke_and_mark_of_the_file(view: dict[str, Any]) -> None:
+    sheet = Sheet()
     for cell in view["cells"]:
         for picture in pictures(cell):
-            sheet = Sheet()
             lean = sheet.figure(picture.svg, picture.legend, picture.legend_name, "f", "words")
             lean = re.sub(r'<use href="#legend[^>]*>', "", lean)
-            assert _drawn_points(lean) == _drawn_points(picture.svg)
+            assert _drawn(lean, sheet.marks()) == _drawn(picture.svg)
             assert len(lean) < len(picture.svg)
 
 
@@ -235,6 +237,15 @@ def test_files_of_figures_are_well_formed_and_always_the_same(view: dict[str, An
             root = ET.fromstring(stacked(picture.svg, picture.legend))
             assert root.tag == f"{SVG}svg"
             assert len(stacked(picture.svg, picture.legend)) < 25_000
+
+
+def test_parts_of_a_file_fill_its_frame_in_the_same_units(view: dict[str, Any]) -> None:
+    for picture in pictures(view["cells"][0]):
+        root = ET.fromstring(stacked(picture.svg, picture.legend))
+        _, _, width, height = map(float, str(root.get("viewBox")).split())
+        parts = root.findall(f"{SVG}svg")
+        assert [float(str(part.get("width"))) for part in parts] == [width, width]
+        assert sum(float(str(part.get("height"))) for part in parts) == pytest.approx(height, abs=0.1)
 
 
 def test_a_cell_without_a_rate_says_so(view: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from draftdepth.analysis.checks_leave_out import smoothed_weights
 from draftdepth.models.evidence import Evidence
 from draftdepth.models.leave_out import _Run, log_likelihoods, without
 from draftdepth.models.model import build_model
@@ -73,3 +74,12 @@ def test_a_run_without_counts_adds_no_likelihood(level: str) -> None:
     alone = _Run(run, draws, complete, held, PRIORS, trials_of(held)).log_likelihood(effect[run].reshape(1, 1))[0, 0]
     empty = -0.5 * np.log(2 * np.pi / 12) if held.level[run] == "L1" else 0.0  # a total of nothing, known to a token
     assert float(logp(at)) == pytest.approx(whole - float(alone) + empty, rel=1e-8, abs=1e-9)
+
+
+def test_weights_take_a_datum_out_of_a_normal_posterior() -> None:
+    rng, data = np.random.default_rng(8), np.array([0.3, -0.4, 2.0, 0.1, 0.5])
+    draws = data.mean() + rng.standard_normal(40_000) / len(data) ** 0.5  # flat prior, noise of 1
+    weights, khat = smoothed_weights(stats.norm(draws, 1.0).logpdf(data[:, None]))
+    others = (data.sum() - data) / (len(data) - 1)
+    np.testing.assert_allclose((np.exp(weights) * draws).sum(axis=1), others, atol=0.03)
+    assert (khat < 0.7).all()

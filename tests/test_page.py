@@ -12,7 +12,11 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 from draftdepth.reports.command import main
+from draftdepth.reports.page_figures import pictures
 from draftdepth.reports.page_files import report_files
+from draftdepth.reports.page_html import report_html
+from draftdepth.reports.page_stored import Stored
+from draftdepth.reports.page_view import overall, page_view
 
 from .page.made_up import made_up_tree, shared_tree
 from .page.reading import Read, places_of, read_page
@@ -217,10 +221,18 @@ def test_chances_of_being_best_add_up_to_what_the_page_says(page: Read, files: d
         assert abs(sum(int(row[column].split()[0]) for row in rows[1:]) - 100) <= len(rows) / 2
 
 
-def test_tipping_points_are_said_in_words_in_both_pages(tree: xr.DataTree, files: dict[str, str], page: Read) -> None:
-    explain = tree["explain"].to_dataset()
-    text = " ".join("".join(page.text).split())
-    markdown = " ".join(files["REPORT.md"].split())
+def test_tipping_points_are_said_in_words_in_both_pages(tree: xr.DataTree) -> None:
+    changed = tree.copy(deep=True)
+    tips = {"tip_value": 1.5, "tip_error": 0.07, "tip_from": 4, "tip_to": 2, "tip_below": 0.31}
+    for name, value in tips.items():
+        changed["explain"][name].loc[{"quantity": "delta", "tip": 0}] = value
+    explain = changed["explain"].to_dataset()
+    files = report_files(changed)
+    text = " ".join("".join(read_page(str(files["report.html"])).text).split())
+    markdown = " ".join(str(files["REPORT.md"]).split())
+    assert (
+        "odds more than 4.48 times lower (delta above 1.50 ± 0.07), depth 4 is no longer the best, depth 2 is" in text
+    )
     said = 0
     for cell in explain["cell"].values:
         for quantity in explain["quantity"].values:
@@ -312,6 +324,62 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     for name, text in made.items():
         assert "<img" not in text, name
         assert HOSTILE not in name
+
+
+def test_runs_left_out_stand_in_both_pages_where_they_were_asked_for(
+    tree: xr.DataTree, files: dict[str, str], page: Read, tmp_path: Path
+) -> None:
+    held = tree["left_out/w"].to_dataset()
+    shown = _table(page, "Runs left out of w")
+    markdown = next(rows for rows in _markdown_tables(files["REPORT.md"]) if "Pareto k" in rows[0])
+    assert len(shown) == held.sizes["run"] == 4
+    for place, row in enumerate(shown):
+        at = held.isel(run=place)
+        beside = dict(zip(markdown[0], markdown[1 + place], strict=True))
+        expected = {
+            "run": str(at["run_name"].values),
+            "90 % predicted from the others": f"{float(at['length_low']):.3f} to {float(at['length_high']):.3f}",
+            "predictions below": f"{100 * float(at['length_place']):.0f} %",
+            "outside": "yes" if place == 1 else "no",
+            "Pareto k": f"{float(at['pareto_k']):.2f}",
+            "log probability of its counts": f"{float(at['elpd']):.1f}",
+            "fitted again (diverged steps)": "yes (2)" if place == 1 else "no",
+        }
+        assert {name: row[name] for name in expected} == expected
+        assert {name: beside[name] for name in expected} == expected
+        assert row["accepted length MEASURED"] == beside["accepted length (MEASURED)"] == f"{float(at['length']):.3f}"
+    without = report_files(made_up_tree(tmp_path, with_reasons=False))
+    assert "Pareto k" not in str(without["report.html"]) + str(without["REPORT.md"])
+
+
+def test_the_first_sentence_names_the_cells_to_change_and_their_names_stay_text(tmp_path: Path) -> None:
+    tree = made_up_tree(tmp_path, cell=HOSTILE)
+    document = json.loads(tree.attrs["comparison"])
+    document["cells"][0]["recommended"] = 3
+    tree.attrs["comparison"] = json.dumps(document)
+    made = {name: str(text) for name, text in report_files(tree).items()}
+    said = f"Verify this many positions: 3 in {document['cells'][0]['cell']}; keep the current policy in the other 1."
+    assert said in "".join(read_page(made["report.html"]).text)
+    assert "<img" not in made["REPORT.md"]
+
+
+def test_many_cells_to_change_are_counted_and_few_are_named() -> None:
+    cells: list[dict[str, Any]] = [{"name": f"n{place}", "recommended": 2 + place % 2} for place in range(7)]
+    assert overall([*cells[:4], {"name": "k", "recommended": 0}]) == (
+        "Verify this many positions: 2 in n0, n2; 3 in n1, n3; keep the current policy in the other 1. ESTIMATED."
+    )
+    assert overall(cells) == "Verify 2 or 3 positions in 7 of 7 cells; the table says which. ESTIMATED."
+
+
+def test_a_page_of_thirty_one_cells_stays_under_two_megabytes(tree: xr.DataTree) -> None:
+    view = page_view(Stored(tree))
+    drawn = {cell["id"]: pictures(cell) for cell in view["cells"]}
+    sizes = [
+        len(report_html({**view, "cells": cells}, {cell["id"]: drawn[cell["id"]] for cell in cells}).encode())
+        for cells in (view["cells"], view["cells"][:1], view["cells"][1:])
+    ]
+    largest = max(sizes[0] - size for size in sizes[1:])
+    assert sizes[0] + 29 * largest < 2_000_000
 
 
 def _run(*words: object) -> Any:

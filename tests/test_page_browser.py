@@ -173,6 +173,32 @@ def test_without_javascript_everything_is_there_and_no_dead_form_shows(browser: 
     browser.open(page, 390)
 
 
+def test_files_of_figures_show_all_that_is_drawn(browser: Browser, tmp_path: Path) -> None:
+    """A viewer cuts off what lies outside an inner drawing's own frame."""
+    cut = """
+    const whole = document.documentElement.getBoundingClientRect(), bad = [];
+    const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+    document.querySelectorAll('svg svg').forEach(part => {
+      const scale = part.getScreenCTM(), box = part.viewBox.baseVal;
+      const frame = { left: whole.left, right: whole.right, top: whole.top, bottom: whole.bottom };
+      const drawn = { left: scale.e, right: scale.e + scale.a * box.width, top: scale.f, bottom: scale.f + scale.d * box.height };
+      if (!inside(drawn, frame)) bad.push(JSON.stringify([drawn, frame]));
+    });
+    document.querySelectorAll('text').forEach(text => {
+      if (!inside(text.getBoundingClientRect(), whole)) bad.push(text.textContent);
+    });
+    return [document.querySelectorAll('svg svg').length, bad];"""
+    seen = 0
+    for name, text in report_files(shared_tree()).items():
+        if name.endswith(".svg"):
+            path = tmp_path / Path(name).name
+            path.write_text(str(text), encoding="utf-8")
+            browser.open(path.as_uri(), 1400)
+            assert browser.run(cut) == [2, []], name
+            seen += 1
+    assert seen == 6
+
+
 def test_it_prints(browser: Browser, page: str) -> None:
     browser.open(page, 1400)
     made = browser.pdf()

@@ -73,6 +73,18 @@ def draws_of(cells: xr.Dataset, run_ids: list[str], run_cells: list[str], seed: 
     )  # fmt: skip
 
 
+def _left_out(keys: list[str]) -> xr.Dataset:
+    """Runs that were predicted from the others: the second lies outside and was fitted again."""
+    middle = np.linspace(2.0, 2.3, len(keys))
+    second = np.arange(len(keys)) == 1
+    columns = {
+        "length": middle + 0.5 * second, "length_low": middle - 0.21, "length_high": middle + 0.23,
+        "length_place": np.where(second, 0.998, 0.47), "elpd": -20.25 - middle, "pareto_k": np.where(second, 0.83, 0.31),
+        "refitted": second.astype(float), "diverged": 2.0 * second,
+    }  # fmt: skip
+    return xr.Dataset({name: ("run", values) for name, values in columns.items()}, {"run_name": ("run", keys)})
+
+
 def made_up_tree(folder: Path, cell: str = "c", with_reasons: bool = True, synthetic: bool = True) -> xr.DataTree:
     """Two cells of one worker; the second has a measured fixed arm beside its dynamic runs."""
     rows: list[dict[str, Any]] = [
@@ -111,6 +123,7 @@ def made_up_tree(folder: Path, cell: str = "c", with_reasons: bool = True, synth
     groups = {"runs": inputs.runs, "screen": cells, "rates": rates, "comparison": comparison, "decision": decision}
     if with_reasons:
         groups |= explanations(cells, inputs.runs, rates, decision, trees, Priors())
+        groups["left_out/w"] = _left_out(keys)
     provenance = {
         "study": study.name, "study_sha256": study.sha256, "settings": {"seed": 1}, "versions": {"draftdepth": "0"},
     }  # fmt: skip

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
 
 
 @dataclass
