@@ -229,6 +229,29 @@ def calibrate(
 
 
 @main.command()
+@STUDY
+@_roots
+@OUT_DIR
+@_sampling
+@AS_JSON
+def sensitivity(
+    study: str,
+    results: Path | None,
+    coordinator: Path | None,
+    out_dir: Path,
+    quiet: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Decide on STUDY again under other priors, one at a time: which one changes which recommendation."""
+    from .run_sensitivity import sensitivity_of_study
+
+    settings["progress"] = sys.stderr.isatty() and not quiet
+    roots = _given(results, coordinator)
+    click.echo(sensitivity_of_study(study, roots, out_dir, settings, as_json, _teller(quiet)), nl=False)
+
+
+@main.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @AS_JSON
 def show(file: Path, as_json: bool) -> None:
