@@ -361,16 +361,17 @@ def scrape(
 
 
 @main.command()
-@click.argument("kind", type=click.Choice(["vllm-synthetic", "csv", "parquet", "priors"]))
+@click.argument("kind", type=click.Choice(["vllm-synthetic", "csv", "parquet", "priors", "verify-table"]))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", "target", type=click.Path(path_type=Path), help="A file in place of stdout.")
-def export(kind: str, file: Path, target: Path | None) -> None:
-    """Hand on a stored result FILE as KIND: rates to replay, the comparison, or the next study's priors."""
+@click.option("--validation", type=click.Path(path_type=Path), help="validation.json, for verify-table.")
+def export(kind: str, file: Path, target: Path | None, validation: Path | None) -> None:
+    """Hand on a stored result FILE as KIND: rates to replay, the comparison, the next study's priors, or the verify cost."""
     from ..data.errors import InputError
     from .output import write_whole
     from .run_export import export as exported
 
-    made = exported(kind, file)
+    made = exported(kind, file, validation)
     if target is not None:
         write_whole(target.parent, {target.name: made}, [file])
     elif isinstance(made, str):

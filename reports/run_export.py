@@ -13,6 +13,7 @@ import xarray as xr
 from ..analysis.rates import FIXED_DEPTH, PROXY
 from ..data.errors import InputError
 from ..data.words import CELL, CHAIN, DEPTH, DRAW
+from .export_verify import verify_table
 from .numbers import as_json
 from .page_opened import stored
 from .stored_shape import NoResultError
@@ -136,16 +137,27 @@ TEXTS: dict[str, Callable[[xr.DataTree], str]] = {
     "csv": csv_text,
     "priors": priors_text,
 }
-KINDS = (*TEXTS, "parquet")
+KINDS = (*TEXTS, "parquet", "verify-table")
 
 
-def export(kind: str, path: Path) -> str | Callable[[Path], object]:
+def export(kind: str, path: Path, validation: Path | None = None) -> str | Callable[[Path], object]:
     """Turn a stored result into what another program takes.
+
+    Parameters
+    ----------
+    kind
+        One of `KINDS`.
+    path
+        A posterior.nc.
+    validation
+        The validation.json behind whose gates `verify-table` stands.
 
     Raises
     ------
     InputError
-        The file holds no result of this program, or parquet is asked for without pyarrow.
+        The file holds no result of this program, parquet is asked for without pyarrow, or a gate is open.
     """
     with stored(path, whole=True) as tree:
+        if kind == "verify-table":
+            return verify_table(tree, validation)
         return parquet_writer(tree) if kind == "parquet" else TEXTS[kind](tree)

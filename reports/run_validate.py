@@ -58,7 +58,8 @@ def validate_study(
         Bad input, or a fit that has not converged.
     """
     study = load_study(named)
-    runs, gates = usable_inputs(study, roots).runs, Gates.stated(study.gates)
+    inputs, gates = usable_inputs(study, roots), Gates.stated(study.gates)
+    runs = inputs.runs
     splits = study.hold_out
     if words:
         splits = (HoldOut(" and ".join(words), "\n".join(words), keep_times),)
@@ -77,7 +78,9 @@ def validate_study(
         found, failed = summary(rows, gates)
         parts.append({**asdict(split), "held_runs": int(held.sum()), "kept_runs": runs.sizes[RUN] - int(held.sum()),
                       "arms": rows, "not_predicted": missed, "summary": found, "failed": failed})  # fmt: skip
-    document = {"schema": 1, "study": study.name, "synthetic": study.synthetic, "gates": asdict(gates), "parts": parts}
+    digests = {account.name: account.sha256 for account in inputs.files if account.present}
+    document = {"schema": 1, "study": study.name, "study_sha256": study.sha256, "inputs": digests,
+                "synthetic": study.synthetic, "gates": asdict(gates), "parts": parts}  # fmt: skip
     good = not any(part["failed"] for part in parts)
     page = validation_page(study, document)
     if out_dir is not None:

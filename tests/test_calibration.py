@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from draftdepth.analysis.calibration import QUANTITIES, Calibration, Ranked
@@ -109,5 +110,11 @@ def test_calibration_catches_a_broken_model(broken: str, monkeypatch: pytest.Mon
         from draftdepth.models import hierarchy
 
         whole = hierarchy.log_density
-        monkeypatch.setattr(hierarchy, "log_density", lambda *a: whole(*a) + 40.0 * a[2][0])
+
+        def forgetful(at: Any, theta: Any, a_squared: Any, white: Any, deepest: int, priors: Priors) -> Any:
+            """Without the log size of x = s z, z standard normal, for cells and their shapes."""
+            size = 0.5 * len(at.cell) * pt.log(white) + 0.5 * pt.log(a_squared).sum()
+            return whole(at, theta, a_squared, white, deepest, priors) + size
+
+        monkeypatch.setattr(hierarchy, "log_density", forgetful)
     assert two_cells(priors, 60)
