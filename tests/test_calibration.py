@@ -118,3 +118,23 @@ def test_calibration_catches_a_broken_model(broken: str, monkeypatch: pytest.Mon
 
         monkeypatch.setattr(hierarchy, "log_density", forgetful)
     assert two_cells(priors, 60)
+
+
+def test_naive_estimates_of_a_masked_tail_miss_it() -> None:
+    """What calibrated intervals cover nine times in ten, accepted / rounds and the product over those at risk do not."""
+    held, priors = at_level(evidence([DYNAMIC | {"request_rounds": 2000}]), Level.L3), Priors.stated("unknown", {})
+    worlds, inside = forward_draws(held, priors, CONFIG_MS, 5, 200), np.zeros((2, 200))
+    for number in range(200):
+        one = worlds.isel(draw=[number])
+        made = simulated(one, held, priors, CONFIG_MS, number)
+        truth = recorded(population(one, held, priors, number), held, priors, CONFIG_MS).fixed_survival[0, 0, 0, -1]
+        rounds, table = made.rounds[0], made.table[0]
+        at_risk = np.array([table[i:, i - 1 :].sum() for i in (1, 2, 3)])  # verified, accepted so far
+        shares = [made.accepted[0, -1] / rounds, np.prod(made.accepted[0] / np.maximum(at_risk, 1.0))]
+        chance = np.clip(made.accepted[0] / np.maximum(at_risk, 1.0), 1e-3, 1 - 1e-3)
+        errors = [
+            np.sqrt(shares[0] * (1 - shares[0]) / rounds),
+            shares[1] * np.sqrt(((1 - chance) / (chance * np.maximum(at_risk, 1.0))).sum()),
+        ]
+        inside[:, number] = [abs(truth - s) <= 1.645 * e for s, e in zip(shares, errors, strict=True)]
+    assert (inside.mean(axis=1) < 0.9 - 5 * np.sqrt(0.09 / 200)).all(), inside.mean(axis=1)
