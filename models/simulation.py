@@ -17,10 +17,24 @@ from .timing import DEGREES
 type Generator = np.random.Generator
 
 
+def _verified_halfway(evidence: Evidence) -> Floats:
+    """Counts of V >= i halfway between what was accepted and all that could be verified: only to choose coordinates with."""
+    out, before = np.zeros(evidence.verified.shape), evidence.rounds.astype(float)
+    for i in range(evidence.deepest):
+        before = np.where(evidence.inside[:, i], np.floor((evidence.accepted[:, i] + before) / 2.0), 0.0)
+        out[:, i] = before
+    return out
+
+
 def at_level(evidence: Evidence, level: Level) -> Evidence:
-    """The same cells and runs with one level of evidence: dynamic runs record as much, or at L4 all runs are fixed."""
+    """The same cells and runs with one level of evidence: dynamic runs record as much, or at L4 all runs are fixed.
+
+    What a run did not record at that level is made up: `simulated` counts take its place.
+    """
     if level != Level.L4:
-        return replace(evidence, level=np.where(evidence.fixed, Level.L4.value, level.value))
+        verified = _verified_halfway(evidence)
+        levels = np.where(evidence.fixed, Level.L4.value, level.value)
+        return replace(evidence, level=levels, verified=verified, verified_tokens=verified.sum(axis=1))
     every = np.ones_like(evidence.fixed)
     return replace(
         evidence, fixed=every, level=np.full(len(every), Level.L4.value),

@@ -12,6 +12,7 @@ from draftdepth.analysis.calibration_table import calibration_rows, verdict
 from draftdepth.data.study import load_study
 from draftdepth.data.words import Level
 from draftdepth.models.fit import forward_draws
+from draftdepth.models.observations import observations
 from draftdepth.models.population import population
 from draftdepth.models.priors import Priors
 from draftdepth.models.recursion import exposure
@@ -138,3 +139,17 @@ def test_naive_estimates_of_a_masked_tail_miss_it() -> None:
         ]
         inside[:, number] = [abs(truth - s) <= 1.645 * e for s, e in zip(shares, errors, strict=True)]
     assert (inside.mean(axis=1) < 0.9 - 5 * np.sqrt(0.09 / 200)).all(), inside.mean(axis=1)
+
+
+@pytest.mark.parametrize("level", [level for level in Level if level != Level.L4])
+def test_every_level_can_be_fed_from_runs_that_did_not_record_it(level: Level) -> None:
+    held, priors = at_level(evidence([DYNAMIC, DYNAMIC | {"request_rounds": 210}]), level), Priors.stated("unknown", {})
+    before = observations(held)
+    one = forward_draws(held, priors, CONFIG_MS, 5, 2).isel(draw=[0])
+    made = simulated(one, held, priors, CONFIG_MS, 3)
+    after = observations(made)
+    assert before.keys() == after.keys()
+    for name, values in before.items():
+        assert np.isfinite(values).all(), name
+        assert values.shape == after[name].shape
+        assert np.isfinite(after[name]).all(), name
