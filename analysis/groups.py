@@ -7,6 +7,8 @@ import xarray as xr
 
 from ..data.words import CELL, PRIMARY, RUN
 
+NOTHING_TO_FIT = "found no cell of a primary suite whose current policy has runs with rounds, so there is nothing to fit; such runs would do"
+
 
 def fit_groups(runs: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     """Name and runs of each group that is fitted, in the order of their names.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..data.errors import NotConvergedError
+from ..data.errors import InputError, NotConvergedError
 from ..data.study import Study
 from ..data.words import CELL, DEPTH
 from ..models.derive import derived
@@ -17,7 +17,7 @@ from ..models.priors import SCHEDULER_SHAPES, Priors
 from ..models.sampling import Settings, named_seed
 from .comparison import labels_of
 from .decision import CANDIDATE, Rule, decide
-from .groups import fit_groups
+from .groups import NOTHING_TO_FIT, fit_groups
 from .rates import rate_draws
 
 BASE = "as stated"
@@ -143,6 +143,8 @@ def vary(
                 continue
             found = _rows(study, screened, runs, posterior, taught, rule)
             rows += _told(group, variant, found, stated, likeliest)
+    if not rows:
+        raise InputError(NOTHING_TO_FIT)
     return rows
 
 

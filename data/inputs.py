@@ -13,7 +13,7 @@ from .jsonl import RecordFile, faults_across, read_record_file
 from .records import Run
 from .runs import cell_id, runs_dataset
 from .study import Family, Input, Study, first_of
-from .words import CELL, RUN
+from .words import CELL, DYNAMIC, RUN
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,4 +221,22 @@ def input_warnings(study: Study, inputs: Inputs) -> list[str]:
         for entry in family.inputs
         if entry.warning
     ]
-    return said + [str(fault) for fault in warnings_alone(inputs.faults)]
+    return said + _nothing_rejected(inputs) + [str(fault) for fault in warnings_alone(inputs.faults)]
+
+
+def _nothing_rejected(inputs: Inputs) -> list[str]:
+    """Dynamic runs that verified exactly what they accepted."""
+    runs = inputs.runs
+    accepted, rounds = runs["accepted"].values, runs["request_rounds"].values
+    equal = (runs["verified"].values == accepted).all(axis=1) | (runs["verified_tokens"].values == accepted.sum(axis=1))
+    found = (
+        equal
+        & (runs["policy"].values == DYNAMIC)
+        & (rounds > 0)
+        & (accepted.sum(axis=1) < rounds * runs["policy_depth"].values)
+    )
+    return [
+        f"{cell}/{run}: no verified position was ever rejected; a log that counts accepted positions as verified looks just like "
+        "this, and the masked tail is then overstated"
+        for cell, run in zip(runs[CELL].values[found], runs["run_id"].values[found], strict=True)
+    ]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..analysis.comparison import QUANTILES
-from ..data.words import HIGH, LOW, Label, Level
+from ..data.words import HIGH, LOW, Label
 from .page_checks import checks_view, left_out_view
 from .page_stored import Number, Stored
 
@@ -48,11 +48,9 @@ def _moved(stored: Stored, cell: str, position: int) -> View:
     }
 
 
-def position_label(position: int, cap: int, level: str) -> str:
-    """What the fixed-depth survival of a position is."""
-    if position > cap:
-        return Label.EXTRAPOLATED.value
-    return Label.ASSUMED.value if level == Level.L0.value else Label.ESTIMATED.value
+def position_label(position: int, cap: int, tail: str) -> str:
+    """What the fixed-depth survival of a position is; `tail` is the label of what was masked there."""
+    return Label.EXTRAPOLATED.value if position > cap else tail
 
 
 def positions(stored: Stored, cell: str, cap: int, level: str) -> list[View]:
@@ -65,7 +63,9 @@ def positions(stored: Stored, cell: str, cap: int, level: str) -> list[View]:
                 "position": int(position),
                 "exposed": position <= cap,
                 "level": level if position <= cap else "none",
-                "label": position_label(int(position), cap, level),
+                "label": position_label(
+                    int(position), cap, stored.word("comparison", "tail_label", cell=cell, depth=position)
+                ),
                 "survival": stored.number("share", "screen", "survival", **at),
                 "bounds": [stored.number("share", "screen", "survival_bound", end=end, **at) for end in (LOW, HIGH)],
                 **_moved(stored, cell, position),

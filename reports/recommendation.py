@@ -8,6 +8,10 @@ from ..analysis.decision import Rule
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED
 from ..data.words import Label
 
+LEAST_NARROWED = (
+    0.5  # of the prior's variance of tokens that counts take away, below which advice is mostly the prior's
+)
+
 
 def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
     """The recommendation of the written rule in words."""
@@ -22,7 +26,7 @@ def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
         return (
             f"{who}: verify {depth} positions. ESTIMATED chance of a gain over the current policy "
             f"{100 * at['p_gain']:.0f} %, of more than 3 % {100 * at['p_gain_claimed']:.0f} %; expected loss against the best "
-            f"{at['expected_loss']:.2f} tok/s."
+            f"{at['expected_loss']:.2f} tok/s.{_mostly_prior(cell['depths'][depth])}"
         )
     words = f"{who}: keep the current policy. {cell['why_not']}"
     kept = cell["current"]["expected_loss"]
@@ -30,6 +34,17 @@ def sentence(cell: Mapping[str, Any], rule: Rule) -> str:
     if kept > best and cell["policy"]["kind"] == "dynamic":
         words += f" Keeping has an expected loss of {kept:.2f} tok/s itself: the rule asks for proof before a change."
     return words
+
+
+def _mostly_prior(row: Mapping[str, Any]) -> str:
+    """A warning where the counts hardly moved the tokens a round of a depth."""
+    narrowed = row[FIXED_DEPTH]["contraction"]
+    if narrowed is None or narrowed >= LEAST_NARROWED:
+        return ""
+    return (
+        f" WARNING: this is mostly the stated prior speaking: the counts took away {100 * max(narrowed, 0.0):.0f} % of its variance; "
+        "measure that depth before acting."
+    )
 
 
 def disagreements(cell: Mapping[str, Any], run_sd: float) -> list[str]:

@@ -17,9 +17,10 @@ from ..analysis.checks_leave_out import left_out
 from ..analysis.comparison import compare
 from ..analysis.decision import Rule
 from ..analysis.explain_groups import explanations
-from ..analysis.groups import fit_groups
+from ..analysis.groups import NOTHING_TO_FIT, fit_groups
 from ..analysis.result import CONTENT_HASH, assemble, group_path
 from ..analysis.screen import screen
+from ..data.errors import InputError
 from ..data.inputs import Inputs, usable_inputs
 from ..data.study import Study, load_study
 from ..models.fit import fit
@@ -110,6 +111,8 @@ def reanalyze_study(
     for group, runs in fit_groups(inputs.runs):
         tell(f"fitting {group}: {runs.sizes['run']} runs")
         trees[group] = fit(runs, config_ms, priors, chosen, group)
+    if not trees:
+        raise InputError(f"{visible(study.name)}: {NOTHING_TO_FIT}")
     rates, comparison, decision = compare(study, screened, inputs.runs, trees, rule)
     arms = measured_arms(inputs.runs, screened)
     screen_text = screen_document(study, inputs, screened, arms)

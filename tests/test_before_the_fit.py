@@ -7,13 +7,19 @@ from typing import Any, NoReturn
 import pytest
 import xarray as xr
 from click.testing import CliRunner, Result
+from draftdepth.analysis.decision import Rule
+from draftdepth.analysis.rates import FIXED_DEPTH
 from draftdepth.data.errors import NotConvergedError
+from draftdepth.data.inputs import input_warnings, usable_inputs
+from draftdepth.data.study import load_study
 from draftdepth.models import fit as fitting
 from draftdepth.models.fit import SECOND_ACCEPT
 from draftdepth.models.priors import Priors
 from draftdepth.models.sampling import Settings
 from draftdepth.reports.command import main
+from draftdepth.reports.recommendation import sentence
 
+from .builders import record, write_study
 from .test_models_density import CONFIG_MS, DYNAMIC, runs_of
 
 
@@ -82,3 +88,43 @@ def test_a_second_attempt_has_twice_the_draws_and_smaller_steps(monkeypatch: pyt
     first, second = asked
     assert (second.draws, second.tune) == (2 * first.draws, 2 * first.tune) == (200, 300)
     assert second.target_accept == SECOND_ACCEPT > first.target_accept
+
+
+@pytest.mark.usefixtures("no_fit")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"policy": {"kind": "fixed", "depth": 3}, "accepted_position": [1000, 700, 400]},
+        {"request_rounds": 0, "accepted_position": [0] * 5},
+    ],
+)
+def test_a_study_without_a_run_of_the_current_policy(change: dict[str, Any], tmp_path: Path) -> None:
+    study = write_study(tmp_path / "study", {"c": 3}, [record(**change)])
+    for command in ("reanalyze", "sensitivity"):
+        done = run(command, study, "--quiet", "--out-dir", tmp_path / "out")
+        assert done.exit_code == 2, done.output
+        assert "nothing to fit" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_counts_that_never_reject_are_told(tmp_path: Path) -> None:
+    rows = [
+        record(verified_position=record()["accepted_position"]),
+        record(run="r2", verified_tokens=sum(record()["accepted_position"])),
+        record(run="r3", verified_tokens=sum(record()["accepted_position"]) + 1),
+    ]
+    study = load_study(str(write_study(tmp_path, {"c": 3}, rows)))
+    said = [line for line in input_warnings(study, usable_inputs(study)) if "ever rejected" in line]
+    assert [line.partition(":")[0] for line in said] == ["S/c/r1", "S/c/r2"]
+
+
+def test_advice_that_the_counts_hardly_moved_is_told() -> None:
+    at = {"p_gain": 0.95, "p_gain_claimed": 0.9, "expected_loss": 0.1}
+    row = {"decision": at, FIXED_DEPTH: {"contraction": 0.2}}
+    cell = {
+        "cell": "c", "worker": "w", "batch": 1, "hypothetical": False, "recommended": 1, "current": {"p_best": 0.1},
+        "depths": [row, row],
+    }  # fmt: skip
+    assert "took away 20 % of its variance" in sentence(cell, Rule())
+    row[FIXED_DEPTH]["contraction"] = 0.8
+    assert "WARNING" not in sentence(cell, Rule())
