@@ -99,7 +99,8 @@ def left_out(
         log_weight, values, source, diverged = weights[place], flat[:, run], fitted, 0
         if refits is not None and khat[place] > LARGEST_K:
             source, diverged = refits(int(run), own)
-            values = log_likelihoods(source.draws, source.held, evidence, priors)[..., run].reshape(-1)
+            only = np.array([run])
+            values = log_likelihoods(source.draws, source.held, evidence, priors, only)[..., run].reshape(-1)
             log_weight = np.full(len(values), -np.log(len(values)))
         lengths, weight = _lengths(source, evidence, int(run), own), np.exp(log_weight)
         observed = evidence.accepted[run, : evidence.depth[run]].sum() / evidence.rounds[run]

@@ -7,7 +7,7 @@ import xarray as xr
 from scipy import special
 
 from .coordinates import counted_logits
-from .evidence import Evidence, Floats
+from .evidence import Evidence, Floats, Ints
 from .model import SMALLEST_OVERDISPERSION
 from .observations import Trials, totals, trials_of
 from .population import Population
@@ -87,7 +87,9 @@ class _Run:
         return out
 
 
-def log_likelihoods(draws: xr.Dataset, held: Population, evidence: Evidence, priors: Priors) -> Floats:
+def log_likelihoods(
+    draws: xr.Dataset, held: Population, evidence: Evidence, priors: Priors, runs: Ints | None = None
+) -> Floats:
     """Log probability of each run's counts given everything but its own effect, which is integrated out.
 
     Adaptive Gauss-Hermite quadrature about where the run's counts put its effect, draw by draw.
@@ -98,11 +100,13 @@ def log_likelihoods(draws: xr.Dataset, held: Population, evidence: Evidence, pri
         Sampled variables and their completion, dims chain and draw.
     evidence, priors
         What the model was built from.
+    runs
+        Of which runs; all whose counts stand in the likelihood where nothing is said.
 
     Returns
     -------
     numpy.ndarray
-        Shape (chain, draw, run); NaN for runs whose counts do not stand in the likelihood.
+        Shape (chain, draw, run); NaN for others, and for runs whose counts do not stand in the likelihood.
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     at_nodes = np.log(weights) + 0.5 * nodes**2
@@ -111,7 +115,7 @@ def log_likelihoods(draws: xr.Dataset, held: Population, evidence: Evidence, pri
     tried = np.column_stack([evidence.rounds, evidence.accepted])[:, :-1] * evidence.inside
     trials = trials_of(evidence)
     out = np.full((spread.size, len(evidence.cell)), np.nan)
-    for run in np.flatnonzero(evidence.counted):
+    for run in np.flatnonzero(evidence.counted) if runs is None else runs:
         one = _Run(int(run), draws, held, evidence, priors, trials)
         p = one.chances(np.zeros_like(spread))[0]["accepted"][:, 0]
         told = tried[run] * p * (1.0 - p) / (1.0 + np.maximum(tried[run] - 1.0, 0.0) * one.overdispersion)
