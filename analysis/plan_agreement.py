@@ -13,7 +13,6 @@ from ..models.priors import Priors
 from ..models.sampling import named_seed
 from .decision import Rule
 from .plan_experiment import Arrangement, experiment
-from .plan_informed import JointPrior
 from .plan_posterior import Posterior, decided
 from .plan_refit import Refit, Task, experiment_runs, refit
 from .plan_tasks import run_tasks
@@ -110,7 +109,7 @@ def verdict_of(full: Refit, rule: Rule) -> tuple[bool, bool]:
 def _fast(worlds: Worlds, design: Design) -> Posterior:
     """The fast analysis with the prior that a refit has: what the stored runs say."""
     names = design.arm.name, design.other.name
-    beliefs = worlds.analysis(*names, prior=JointPrior.of(*(worlds.arms[name] for name in names)))
+    beliefs = worlds.analysis(*names, prior=worlds.stored_prior(*names))
     a, b = (worlds.runs[name].only(design.rounds_place) for name in names)
     return experiment(a, b, design.arrangement, design.runs, (design.rounds,), beliefs).posterior()
 

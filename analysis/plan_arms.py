@@ -10,21 +10,23 @@ import xarray as xr
 from ..data.errors import InputError
 from ..data.plan_arm import Arm
 from ..data.plan_file import Design
-from ..data.words import CELL, CHAIN, DEPTH, DRAW, FIXED, Label
+from ..data.words import CELL, CHAIN, DEPTH, DRAW, FIXED, RUN, Label
 from ..models import recursion
 from . import equations
-from .plan_spread import Spreads, run_mean_tokens
+from .plan_spread import Spreads, run_mean_survival
 
 type Floats = npt.NDArray[np.float64]
 
 LEAST_HAZARD = 1e-6
+STEPS = 8  # of a fixed point: less than 1e-5 of a survival is left at a run spread of 1 on the logit
 
 
 @dataclass(frozen=True, slots=True)
 class ArmDraws:
     """One arm in every simulated world: logit hazards (simulation, position up to its depth), log step time in ms.
 
-    `shift` is the ASSUMED effect of a remote scalar on the log rate; it stands in `log_step` already.
+    `logit` is that of a run without a run effect; `shift` is the ASSUMED effect of a remote scalar on the log rate, which
+    stands in `log_step` already.
     """
 
     arm: Arm
@@ -34,9 +36,13 @@ class ArmDraws:
     shift: Floats
     label: Label
 
+    def mean_logit(self, run_sd: Floats) -> Floats:
+        """Logit hazards of the mean survival over runs, as the runs of an arm show them pooled."""
+        return _logit(_hazards(run_mean_survival(self.logit, run_sd)))
+
     def rate(self, run_sd: Floats) -> Floats:
         """True rate of each world in tok/s: mean tokens over the run effect at the typical step time."""
-        tokens = equations.tokens_per_round(self.batch, run_mean_tokens(self.logit, run_sd) - 1.0)
+        tokens = equations.tokens_per_round(self.batch, run_mean_survival(self.logit, run_sd).sum(axis=-1))
         return np.asarray(equations.rate(tokens, np.exp(self.log_step)))
 
 
@@ -81,6 +87,24 @@ def _logit(hazard: Floats) -> Floats:
 def _hazards(survival: Floats) -> Floats:
     before = np.concatenate([np.ones_like(survival[:, :1]), survival[:, :-1]], axis=1)
     return np.asarray(survival / np.maximum(before, 1e-12))
+
+
+def centre_logit(mean_logit: Floats, run_sd: Floats) -> Floats:
+    """Logit hazards of a run without a run effect, from those of the mean survival over runs with that spread.
+
+    The stored survival is a mean over runs already: runs that are drawn about its hazards would be averaged over twice.
+
+    Parameters
+    ----------
+    mean_logit
+        (draw, position).
+    run_sd
+        Spread of runs on the logit, (draw).
+    """
+    centre = mean_logit
+    for _ in range(STEPS):
+        centre = centre + mean_logit - _logit(_hazards(run_mean_survival(centre, run_sd)))
+    return np.asarray(centre)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +183,8 @@ def arm_draws(
     if arm.scalar_ms is not None:
         label = Label.ASSUMED
     log_step = np.log(np.maximum(duration, 0.05 * step)) - shift
-    return ArmDraws(arm, batch, logit, np.asarray(log_step), shift, label)
+    centre = centre_logit(logit, np.asarray(draws["s_run"].values, dtype=float))
+    return ArmDraws(arm, batch, centre, np.asarray(log_step), shift, label)
 
 
 def _now_anchor(draws: xr.Dataset, config_ms: Floats) -> Floats:
@@ -174,3 +199,8 @@ def seen_depths(runs: xr.Dataset) -> dict[str, int]:
     for cell, depth in zip(runs[CELL].values.tolist(), runs["policy_depth"].values.tolist(), strict=True):
         out[str(cell)] = max(out.get(str(cell), 0), int(depth))
     return out
+
+
+def fixed_depths(runs: xr.Dataset) -> dict[str, int]:
+    """The deepest fixed depth that was run in each cell; cells without any are left out."""
+    return seen_depths(runs.isel({RUN: np.flatnonzero(runs["policy"].values == FIXED)}))

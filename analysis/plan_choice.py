@@ -22,8 +22,9 @@ SETTLED, NONE = "no new run is needed", "no new run is worth it"
 class Chosen:
     """One comparison's answer; `place` is layout, runs and rounds in the grid, None where nothing should be run.
 
-    `worth` says whether any design has a positive value net of cost, by EVSI or under the written rule; `settled` whether
-    the stored result asks for this arm already.
+    `best_place` is worth most, `nearest` comes closest to the goal or goes farthest beyond it. `worth` says whether any
+    design has a positive value net of cost, by EVSI or under the written rule; `settled` whether the stored result asks for
+    this arm already.
     """
 
     arm: Arm
@@ -34,6 +35,7 @@ class Chosen:
     settled: bool
     loss_before: float
     best_place: tuple[int, int, int]
+    nearest: tuple[int, int, int]
 
 
 def goal_measure(plan: Plan) -> str:
@@ -103,7 +105,10 @@ def choose(grid: xr.Dataset, worlds: Worlds) -> tuple[Chosen, ...]:
             why, place = REACHED, _place(np.argmin(np.where(good, minutes, np.inf)), good.shape)
         elif net.max() > 0:
             why, place = BEST_VALUE, best
-        out.append(Chosen(arm, other, why, place, worth, settled, before, best))
+        measure = at[goal_measure(worlds.plan)].values
+        least = worlds.plan.goal.kind in (PRECISION, LOSS)
+        nearest = _place(np.argmin(measure) if least else np.argmax(measure), measure.shape)
+        out.append(Chosen(arm, other, why, place, worth, settled, before, best, nearest))
     return tuple(out)
 
 

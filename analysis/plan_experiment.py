@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .plan_informed import Informed, JointPrior, observed_logits, state_noise
+from .plan_informed import Informed, observed_logits, state_noise
 from .plan_posterior import GainPrior, Posterior, SumOfSquares
+from .plan_prior import JointPrior
 from .plan_spread import ONE_START, SHARED_START, RunSpread, Spreads, between
 from .simulate import ArmRuns
 

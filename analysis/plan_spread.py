@@ -49,13 +49,13 @@ def survival_of(hazard: Any) -> Any:
     return np.cumprod(hazard, axis=-1)
 
 
-def run_mean_tokens(logit: Floats, run_sd: Floats) -> Floats:
-    """1 + S_1 + ... + S_d, the mean over the run effect (Gauss-Hermite); logit hazards (..., d), run spread (...)."""
+def run_mean_survival(logit: Floats, run_sd: Floats) -> Floats:
+    """S_1 ... S_d, the mean over the run effect (Gauss-Hermite); logit hazards (..., d), run spread (...)."""
     points, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    total = np.zeros(logit.shape[:-1])
+    total = np.zeros_like(logit)
     for point, weight in zip(points, weights / weights.sum(), strict=True):
-        total = total + weight * survival_of(expit(logit + point * run_sd[..., None], np)).sum(axis=-1)
-    return np.asarray(1.0 + total)
+        total = total + weight * survival_of(expit(logit + point * run_sd[..., None], np))
+    return np.asarray(total)
 
 
 def _ratio(survival: Any) -> tuple[Any, Any, Any]:

@@ -8,13 +8,13 @@ import xarray as xr
 
 from ..data.errors import InputError
 from ..data.plan_file import STORED, Plan
-from ..data.words import CELL
+from ..data.words import CELL, CHAIN, DEPTH, DRAW, DYNAMIC, FIXED
 from ..models.sampling import named_seed
 from .decision import Rule
-from .plan_arms import ArmDraws, arm_draws, chosen_draws, effect_draws, seen_depths, spreads_of
+from .plan_arms import ArmDraws, arm_draws, chosen_draws, effect_draws, fixed_depths, seen_depths, spreads_of
 from .plan_experiment import Analysis, Arrangement
-from .plan_informed import JointPrior
 from .plan_posterior import GainPrior
+from .plan_prior import JointPrior
 from .plan_spread import INTERLEAVED, ONE_START, SHARED_START, RunSpread, Spreads, survival_of
 from .simulate import ArmRuns, simulate_arm
 
@@ -23,6 +23,25 @@ type Floats = npt.NDArray[np.float64]
 QUANTILES = (0.05, 0.5, 0.95)
 ANALYSIS_DRAWS = 64
 """Draws of the spreads that the fast analysis weighs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An arm in every stored draw, where worlds are some of them: its true rate, and what its pooled runs will show.
+
+    `mean_logit` are hazards of the mean over runs without `untold`, the transport that worlds have and a fit will not: the
+    full model takes the deepest fixed depth that was measured for the origin of transport, and has none there. So a fixed
+    arm that is deeper than any stored one is analysed without it.
+    """
+
+    draws: ArmDraws
+    rate: Floats
+    mean_logit: Floats
+
+    @classmethod
+    def of(cls, draws: ArmDraws, run_sd: Floats, untold: Floats) -> "Stored":
+        """From draws of the arm, the spread of its runs, and the transport that no fit will know."""
+        return cls(draws, draws.rate(run_sd), draws.mean_logit(run_sd) - untold[:, None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +56,10 @@ class Worlds:
     rates: dict[str, Floats]
     beliefs: dict[str, Spreads]
     requests: dict[str, int]
+    stored: dict[str, Stored]
+    caps: dict[str, int]  # of the screened dynamic policy in the arm's cell; 0 where a fixed one was screened
     today: dict[str, int]
+    page: dict[tuple[str, int], float]
 
     def parts(self, name: str, other: str) -> tuple[Floats, Floats]:
         """True differences in log tokens and in -log time in every world; the log gain is their sum."""
@@ -50,6 +72,22 @@ class Worlds:
         joint = np.cov(np.stack([tokens, tokens + time]))
         return float(joint[0, 1] / joint[1, 1]) if joint[1, 1] > 1e-12 else 0.0
 
+    def stored_prior(self, name: str, other: str) -> JointPrior:
+        """What the stored runs say of two arms, as their pooled runs will show them."""
+        first, second = ((self.stored[side].draws, self.stored[side].mean_logit) for side in (name, other))
+        return JointPrior.of(first, second)
+
+    def before(self, name: str, other: str) -> Floats:
+        """Log gain in every stored draw: what is known before a run; worlds are some of these."""
+        return np.asarray(np.log(self.stored[name].rate / self.stored[other].rate))
+
+    def page_p_gain(self, name: str, other: str) -> float | None:
+        """P(gain > 0) as the stored result says it, None where the arms are no fixed depth against the current policy."""
+        arm, policy = self.arms[name].arm, self.arms[other].arm
+        current = policy.kind == DYNAMIC and policy.depth == self.caps[other]
+        plain = arm.kind == FIXED and arm.scalar_ms is None and policy.scalar_ms is None
+        return self.page.get((arm.cell, arm.depth)) if plain and current else None
+
     def analysis(self, name: str, other: str, prior: GainPrior | JointPrior | None = None) -> Analysis:
         """How the experiment will be analysed.
 
@@ -60,7 +98,7 @@ class Worlds:
             prior = GainPrior.weak(self.plan.analysis_gain_sd)
             known = self.arms[name].arm.scalar_ms == self.arms[other].arm.scalar_ms
             if self.plan.analysis_prior == STORED and known:
-                prior = JointPrior.of(self.arms[name], self.arms[other])
+                prior = self.stored_prior(name, other)
         return Analysis(self.beliefs[name], prior, self.plan.design.drift_sd, self.requests[name])
 
     def log_gain(self, name: str, other: str) -> Floats:
@@ -134,6 +172,9 @@ def worlds_of(plan: Plan, rule: Rule, stored: xr.DataTree, seed: int) -> Worlds:
     rates: dict[str, Floats] = {}
     beliefs: dict[str, Spreads] = {}
     requests: dict[str, int] = {}
+    known: dict[str, Stored] = {}
+    caps: dict[str, int] = {}
+    fixed = fixed_depths(stored["runs"].to_dataset())
     at_cell = {arm.cell: group_of(stored, arm.cell).sel({CELL: arm.cell}).load() for arm in plan.arms}
     for arm in plan.arms:
         drawn = chosen_draws(at_cell[arm.cell], size)
@@ -146,9 +187,28 @@ def worlds_of(plan: Plan, rule: Rule, stored: xr.DataTree, seed: int) -> Worlds:
         rng = np.random.default_rng(named_seed(seed, "plan", "runs", name))
         most, drift = plan.allowed.runs[-1], plan.design.drift_sd
         runs[name] = simulate_arm(arms[name], spreads[name], plan.allowed.rounds, most, requests[name], drift, rng)
+        beyond = arm.kind == FIXED and arm.depth > fixed.get(arm.cell, 0)
+        every = chosen_draws(at_cell[arm.cell], at_cell[arm.cell].sizes[CHAIN] * at_cell[arm.cell].sizes[DRAW])
+        rng = np.random.default_rng(named_seed(seed, "plan", "remote scalar"))
+        whole = arm_draws(arm, cell, every, seen[arm.cell], effect_draws(plan.design, every.sizes[DRAW], rng))
+        transport = every["omega"].sel({DEPTH: arm.depth}).values
+        known[name] = Stored.of(whole, spreads_of(every).run, transport if beyond else 0.0 * transport)
+        caps[name] = int(cell["cap"]) if str(cell["policy"].values) == DYNAMIC else 0
         beliefs[name] = spreads_of(chosen_draws(at_cell[arm.cell], ANALYSIS_DRAWS, offset=0.5))
+    page = _page_chances(stored["decision"].to_dataset())
     today = {arm.cell: int(recommended.sel({CELL: arm.cell})) for arm in plan.arms}
-    return Worlds(plan, rule, spreads, arms, runs, rates, beliefs, requests, today)
+    return Worlds(plan, rule, spreads, arms, runs, rates, beliefs, requests, known, caps, today, page)
+
+
+def _page_chances(decision: xr.Dataset) -> dict[tuple[str, int], float]:
+    """P(gain > 0) of every cell and fixed depth that the stored result has one of."""
+    if "p_gain" not in decision:
+        return {}
+    chances = decision["p_gain"].transpose(CELL, DEPTH)
+    cells, depths = chances[CELL].values.tolist(), chances[DEPTH].values.tolist()
+    return {
+        (str(cell), int(depth)): float(chances.sel({CELL: cell, DEPTH: depth})) for cell in cells for depth in depths
+    }
 
 
 def group_of(stored: xr.DataTree, cell: str) -> xr.Dataset:

@@ -120,13 +120,26 @@ def _logging(row: Document) -> str:
     )
 
 
+def _page(prior: Document) -> str:
+    """What the report of the stored result says of the same chance, and why it differs where it does."""
+    theirs = prior["page_p_gain"]
+    if theirs is None:
+        return ""
+    if percent(theirs) == percent(prior["p_gain"]):
+        return " (as the stored result's report says)"
+    return (
+        f" (the stored result's report: {percent(theirs)}, with remote time as assumed there; here it is as measured)"
+    )
+
+
 def comparison_section(number: int, row: Document, goal: Document) -> str:
     """One comparison: what is known before, what designs buy, question and inverse, looks, and what is worth logging."""
     prior = row["design_prior"]
     values = row["design"] or row["best_value"]
     money = (
         f"Before any run: gain {percent(prior['gain']['p50'], True)} "
-        f"({percent_span(prior['gain']['p05'], prior['gain']['p95'])}), P(gain > 0) {percent(prior['p_gain'])}, expected loss of "
+        f"({percent_span(prior['gain']['p05'], prior['gain']['p95'])}), P(gain > 0) {percent(prior['p_gain'])}{_page(prior)}, "
+        "expected loss of "
         f"today's decision {row['loss_before']:.3f} tok/s [{row['label']}]. At {design_words(values)}: expected loss "
         f"{values['loss_after']:.3f} ± {values['loss_after_error']:.3f}, EVSI {values['evsi']:.3f} ± {values['evsi_error']:.3f}, "
         f"rule value {values['rule_value']:.3f} tok/s; net of {one_decimal(values['minutes'])} minutes "

@@ -21,7 +21,7 @@ from ..data.study import Study
 from ..data.words import Label
 from .numbers import as_json
 from .plan_agreement_json import agreement_document
-from .plan_schedule_json import prediction_documents, quantiles, session_document
+from .plan_schedule_json import prediction_documents, quantiles, session_document, total_document
 
 SCHEMA = 1
 GRID = (
@@ -98,7 +98,7 @@ def _precision(worlds: Worlds, entry: Chosen) -> list[dict[str, Any]]:
 def _comparison(worlds: Worlds, answers: Answers, entry: Chosen) -> dict[str, Any]:
     name = entry.arm.name
     at = answers.grid.sel({COMPARISON: name}).transpose(LAYOUT, RUNS, ROUNDS, missing_dims="ignore")
-    log_gain = worlds.log_gain(name, entry.other.name)
+    log_gain = worlds.before(name, entry.other.name)
     label = {worlds.arms[name].label, worlds.arms[entry.other.name].label}
     strongest = next(v for v in (Label.ASSUMED, Label.EXTRAPOLATED, Label.ESTIMATED) if v in label)
     if entry.arm.scalar_ms == entry.other.scalar_ms and strongest is Label.ASSUMED:  # the scalar's effect cancels
@@ -112,6 +112,7 @@ def _comparison(worlds: Worlds, answers: Answers, entry: Chosen) -> dict[str, An
         "design_prior": {
             "gain": quantiles(np.expm1(np.quantile(log_gain, QUANTILES))),
             "p_gain": float((log_gain > 0).mean()),
+            "page_p_gain": worlds.page_p_gain(name, entry.other.name),
             "serving_rate": float(worlds.rates[entry.other.name].mean()),
         },
         "loss_before": entry.loss_before,
@@ -122,6 +123,7 @@ def _comparison(worlds: Worlds, answers: Answers, entry: Chosen) -> dict[str, An
         "goal_measure": goal_measure(worlds.plan),
         "design": _design(at, entry.place),
         "best_value": _design(at, entry.best_place),
+        "nearest": _design(at, entry.nearest),
         "precision": _precision(worlds, entry),
         "grid": {
             "layouts": at[LAYOUT].values,
@@ -180,6 +182,7 @@ def plan_document(
         Of all simulations.
     """
     plan = worlds.plan
+    sessions = [session_document(worlds, number, session) for number, session in enumerate(answers.sessions, 1)]
     document = {
         "schema": SCHEMA,
         "study": {"name": study.name, "synthetic": study.synthetic, "sha256": provenance["study_sha256"]},
@@ -202,7 +205,8 @@ def plan_document(
         },
         "arms": [_arm(worlds, arm) for arm in plan.arms],
         "comparisons": [_comparison(worlds, answers, entry) for entry in answers.chosen],
-        "sessions": [session_document(worlds, number, session) for number, session in enumerate(answers.sessions, 1)],
+        "sessions": sessions,
+        "total": total_document(sessions, plan.minutes.gpus),
         "predicted": prediction_documents(worlds, answers.sessions),
         "agreement": agreement_document(answers.agreement),
     }

@@ -6,7 +6,7 @@ from typing import Any
 from .markdown import escaped, table
 from .numbers import NOTHING, one_decimal, percent, span
 from .plan_comparison_md import comparison_section
-from .plan_words import LAYOUTS, count, sentence
+from .plan_words import LAYOUTS, count, duration, sentence, total_words
 
 type Document = Mapping[str, Any]
 
@@ -35,6 +35,8 @@ def _head(document: Document) -> str:
         f"Goal: {goal['kind']}{target} ({goal['of']}). Fingerprint `{document['fingerprint']}`.",
         "",
         "## What to do",
+        "",
+        f"**{total_words(document['total'])}**",
         "",
     ]
     lines += [f"- {escaped(sentence(row, goal))}" for row in document["comparisons"]]
@@ -115,7 +117,10 @@ def agreement_section(document: Document) -> str:
     return (
         "## Fast analysis and full refits\n\nThe same simulated experiments, analysed twice: fast, with the prior that the stored "
         "runs give, and by the full model fitted to the stored runs and the simulated ones together. Short fits, not gated: "
-        "those with divergences are counted.\n\n"
+        "those with divergences are counted. Both take the deepest fixed depth that is measured for the origin of transport and "
+        "have none there, as the full model does; worlds have it, so that both are surer than right where an arm is the first "
+        "fixed one of its cell. The fast one is a mixture of normals over the gap between fixed and dynamic hazards; what it "
+        "leaves of the half-widths' difference is the breadth of its parts.\n\n"
         + table(head, rows)
         + f"\nOver all {found['experiments']}: full less fast assurance is {100 * found['difference']:+.1f} ± "
         f"{100 * found['difference_error']:.1f} points: they {verdict} 1.96 Monte-Carlo errors.\n\n"
@@ -125,10 +130,14 @@ def agreement_section(document: Document) -> str:
 def _schedule(document: Document) -> str:
     if not document["sessions"]:
         return "## Schedule\n\nNothing is to be run.\n\n"
-    out = "## Schedule\n\nThe order inside each block is drawn; every turn with its run and start name stands in `plan.json`.\n\n"
+    out = (
+        "## Schedule\n\nThese are the designs under What to do: comparisons that share an arm share a session, whose layout and "
+        "round count are the cheapest for all of them together, and measure that arm once; an arm leaves the blocks when it has "
+        "its runs. The order inside each block is drawn; every turn with its run and start name stands in `plan.json`.\n\n"
+    )
     for session in document["sessions"]:
         number = {name: place for place, name in enumerate(session["arms"], 1)}
-        arms = "; ".join(f"{place} = {escaped(name)}" for name, place in number.items())
+        arms = "; ".join(f"{place} = {escaped(name)}, {session['runs'][name]} runs" for name, place in number.items())
         blocks: dict[int, list[int]] = {}
         for turn in session["turns"]:
             order = blocks.setdefault(turn["block"], [])
@@ -137,8 +146,8 @@ def _schedule(document: Document) -> str:
         rows = [[str(block), " ".join(str(place) for place in order)] for block, order in blocks.items()]
         out += (
             f"### Session {session['session']}: stage {session['stage']}, {escaped(session['cell'])}\n\n"
-            f"{session['runs_per_arm']} runs of each arm, {count(session['rounds'])} rounds a run, {session['restarts']} starts, "
-            f"{one_decimal(session['minutes'])} minutes ({LAYOUTS[session['layout']]}). Arms: {arms}.\n\n"
+            f"{count(session['rounds'])} rounds a run, {session['restarts']} starts, {duration(session['minutes'])} "
+            f"({LAYOUTS[session['layout']]}). Arms: {arms}. Order drawn with seed {session['order_seed']}.\n\n"
             + table(["block", "order of arms"], rows)
             + "\n"
         )
@@ -169,4 +178,5 @@ def plan_page(document: Document) -> str:
 
 def summary_lines(document: Document) -> str:
     """The answers, a line each, for a terminal."""
-    return "".join(f"  {sentence(row, document['plan']['goal'])}\n" for row in document["comparisons"])
+    verdicts = [sentence(row, document["plan"]["goal"]) for row in document["comparisons"]]
+    return "".join(f"  {line}\n" for line in (total_words(document["total"]), *verdicts))

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..analysis.plan_schedule import Session, predicted
+from ..analysis.plan_sharing import session_minutes
 from ..analysis.plan_worlds import Worlds
 
 
@@ -15,19 +16,30 @@ def quantiles(values: Any) -> dict[str, float]:
 
 def session_document(worlds: Worlds, number: int, session: Session) -> dict[str, Any]:
     """One session with all of its turns."""
-    minutes = session.runs * sum(worlds.run_minutes(arm.name, session.rounds) for arm in session.arms)
-    starts = sum(turn.restart for turn in session.turns)
     return {
         "session": number,
         "stage": session.stage,
         "cell": session.cell,
         "layout": session.arrangement.layout,
-        "runs_per_arm": session.runs,
+        "runs": session.runs,
         "rounds": session.rounds,
-        "restarts": starts,
-        "minutes": minutes + starts * worlds.plan.minutes.restart,
+        "restarts": sum(turn.restart for turn in session.turns),
+        "minutes": session_minutes(worlds, session.runs, session.layout, session.rounds_place),
+        "order_seed": session.seed,
         "arms": [arm.name for arm in session.arms],
         "turns": [asdict(turn) for turn in session.turns],
+    }
+
+
+def total_document(sessions: Sequence[dict[str, Any]], gpus: int) -> dict[str, Any]:
+    """What all sessions take together: minutes of the machine and of its GPUs, runs, starts."""
+    minutes = sum(session["minutes"] for session in sessions)
+    return {
+        "sessions": len(sessions),
+        "runs": sum(sum(session["runs"].values()) for session in sessions),
+        "restarts": sum(session["restarts"] for session in sessions),
+        "minutes": minutes,
+        "gpu_minutes": gpus * minutes,
     }
 
 
@@ -36,7 +48,7 @@ def prediction_documents(worlds: Worlds, sessions: Sequence[Session]) -> list[di
     longest: dict[str, Session] = {}
     for session in sessions:
         for arm in session.arms:
-            if arm.name not in longest or session.runs > longest[arm.name].runs:
+            if arm.name not in longest or session.runs[arm.name] > longest[arm.name].runs[arm.name]:
                 longest[arm.name] = session
     out = []
     for arm in worlds.plan.arms:
@@ -46,7 +58,7 @@ def prediction_documents(worlds: Worlds, sessions: Sequence[Session]) -> list[di
         row: dict[str, Any] = {"arm": arm.name, "recorded_as": arm.recorded_as, "kind": arm.kind, "depth": arm.depth}
         row |= {
             "label": str(worlds.arms[arm.name].label),
-            "runs": longest[arm.name].runs,
+            "runs": longest[arm.name].runs[arm.name],
             "rounds": longest[arm.name].rounds,
         }
         row |= {name: quantiles(values) for name, values in found.items()}

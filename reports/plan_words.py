@@ -30,29 +30,58 @@ def million(tokens: float) -> str:
     return f"{tokens / 1e6:+.2f} M"
 
 
+def duration(minutes: float) -> str:
+    """Minutes, and hours beside them where there are many."""
+    return f"{one_decimal(minutes)} minutes" + (f" ({minutes / 60.0:.1f} h)" if minutes >= 120.0 else "")
+
+
 def design_words(design: Document) -> str:
     """A design in plain words."""
-    return f"{design['runs']} runs of {count(design['rounds'])} rounds ({LAYOUTS[design['layout']]})"
+    return f"{design['runs']} runs of each arm x {count(design['rounds'])} rounds, {LAYOUTS[design['layout']]}"
+
+
+def total_words(total: Document) -> str:
+    """What all that is advised takes."""
+    if not total["sessions"]:
+        return "Nothing is to be run: 0 minutes, 0 restarts."
+    several = "session" if total["sessions"] == 1 else "sessions"
+    return (
+        f"All that is advised takes {duration(total['minutes'])} of the machine ({count(total['gpu_minutes'])} GPU-minutes): "
+        f"{total['runs']} runs and {total['restarts']} server starts in {total['sessions']} {several}, in the order under Schedule."
+    )
 
 
 def sentence(row: Document, goal: Document) -> str:
-    """What the plan says of one comparison, in one line for people."""
+    """The verdict on one comparison, in one line for people."""
     who = f"{row['arm']} against {row['against']} [{row['label']}]"
-    design, best = row["design"], row["best_value"]
-    value = (
-        f"its value net of cost is {million(best['net_rule_tokens'])} tokens under the written rule and "
-        f"{million(best['net_tokens'])} by EVSI"
-    )
     if row["settled_today"]:
         return f"{who}: no new run is needed: the stored result asks for this arm already."
+    design, best = row["design"], row["best_value"]
+    nearest = row["nearest"]
+    short = (
+        "goal not reachable within the allowed runs and rounds: at most "
+        if row["goal_measure"] in ("assurance", "net_rule_tokens")
+        else "goal not reachable within the allowed runs and rounds: at best "
+    )
+    short += f"{_goal_words(nearest, row, goal)}, with {nearest['runs']} runs of each arm x {count(nearest['rounds'])} rounds"
     if design is None:
-        return f"{who}: no new run is worth it. No allowed design reaches the goal, and at the best one {value}."
-    said = f"{design_words(design)} each, {one_decimal(design['minutes'])} minutes"
+        return f"{who}: no new run is worth it; {short}. The best design is worth {_value(best)}."
+    said = f"run {design_words(design)}, {duration(design['minutes'])} for the pair"
     if row["why"] == "goal reached":
-        text = f"{who}: {said} reach the goal: {_goal_words(design, row, goal)}."
-        return text if row["worth"] else f"{text} By value no new run is worth it: at the best design {value}."
+        text = f"{who}: {said}: goal reached, {_goal_words(design, row, goal)}."
+        return (
+            text
+            if row["worth"]
+            else f"{text} By value no new run is worth it: the best design is worth {_value(best)}."
+        )
+    still = "Still worth its cost" + (" under the written rule alone" if design["net_tokens"] < 0 else "")
+    return f"{who}: {short}. {still}: {said}: {_goal_words(design, row, goal)}, worth {_value(design)}."
+
+
+def _value(design: Document) -> str:
     return (
-        f"{who}: no allowed design reaches the goal; worth most is {said}: {_goal_words(design, row, goal)}; {value}."
+        f"{million(design['net_rule_tokens'])} tokens net of cost under the written rule, {million(design['net_tokens'])} by "
+        "EVSI"
     )
 
 

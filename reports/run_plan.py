@@ -16,6 +16,7 @@ from ..analysis.plan_choice import Chosen, choose, with_rule_value
 from ..analysis.plan_logging import Logged, worth_logging
 from ..analysis.plan_schedule import sessions
 from ..analysis.plan_sequential import Looks, looking
+from ..analysis.plan_sharing import share
 from ..analysis.plan_worlds import Worlds, arrangements, group_of, worlds_of
 from ..analysis.planning import plan_grid
 from ..analysis.result import CONTENT_HASH
@@ -156,7 +157,7 @@ def plan_study(
         tell(f"simulating {plan.design.simulations} worlds, {len(plan.comparisons)} comparisons")
         worlds = worlds_of(plan, Rule.stated(study.decision), tree, seed)
         grid = with_rule_value(plan_grid(worlds), worlds)
-        chosen = choose(grid, worlds)
+        chosen = share(choose(grid, worlds), grid, worlds)
         answers = Answers(
             grid=grid,
             chosen=chosen,

@@ -73,6 +73,8 @@ DEFAULTS: dict[str, Any] = {
     "prior": "weak", "gain_sd": 0.1, "hostile": "remote 0",
 }  # fmt: skip
 
+PAGE_P_GAIN = 0.3  # of depth 3, as no draws of the example give it
+
 SPREADS = {"s_run": 0.15, "overdispersion": 3e-4, "s_start": 0.02, "s_run_time": 0.01, "s_request_time": 0.01}
 
 
@@ -126,7 +128,13 @@ def stored_tree(study: Study, posterior: xr.Dataset, recommended: int = 0) -> xr
     groups = {
         "runs": inputs.runs,
         "screen": screen(study, inputs.runs),
-        "decision": xr.Dataset({"recommended": ("cell", [recommended])}, coords={"cell": ["S/c"]}),
+        "decision": xr.Dataset(
+            {
+                "recommended": ("cell", [recommended]),
+                "p_gain": (("cell", "depth"), [[0.1, 0.2, PAGE_P_GAIN, 0.4, 0.5]]),
+            },
+            coords={"cell": ["S/c"], "depth": [1, 2, 3, 4, 5]},
+        ),
         "posterior/w": posterior,
     }
     told = {

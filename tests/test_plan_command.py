@@ -95,11 +95,60 @@ def test_every_block_holds_every_arm_and_the_order_is_drawn(planned: tuple[Path,
         for turn in session["turns"]:
             blocks.setdefault(turn["block"], []).append(turn["arm"])
         per_arm = Counter(turn["arm"] for turn in session["turns"])
-        assert set(per_arm.values()) == {session["runs_per_arm"]}
+        assert per_arm == session["runs"]
         if session["layout"] == "interleaved":
-            assert all(sorted(order) == sorted(session["arms"]) for order in blocks.values())
+            for block, order in blocks.items():
+                assert sorted(order) == sorted(arm for arm in session["arms"] if session["runs"][arm] >= block)
             assert len({turn["start"] for turn in session["turns"]}) == session["restarts"] == len(session["turns"])
         assert len({turn["run"] for turn in session["turns"]}) == len(session["turns"])
+
+
+def test_the_page_begins_with_what_all_that_is_advised_takes(planned: tuple[Path, Path, Path]) -> None:
+    _, _, out = planned
+    document, page = _document(out), (out / "PLAN.md").read_text()
+    total, found = document["total"], document["sessions"]
+    assert total["minutes"] == pytest.approx(sum(session["minutes"] for session in found))
+    turns = [turn for session in found for turn in session["turns"]]
+    assert (total["runs"], total["restarts"]) == (len(turns), sum(turn["restart"] for turn in turns))
+    top = page.split("## Arms")[0]
+    assert f"All that is advised takes {total['minutes']:.1f} minutes" in top
+    assert f"{total['runs']} runs and {total['restarts']} server starts in {total['sessions']} session" in top
+    for session in found:
+        assert f"seed {session['order_seed']}" in page
+    for row in document["comparisons"]:
+        design, both = row["design"], {row["arm"], row["against"]}
+        if design is None:
+            assert not any(row["arm"] in session["arms"] for session in found)
+            continue
+        (session,) = (session for session in found if both <= set(session["arms"]))
+        assert design["runs"] == session["runs"][row["arm"]] == sum(t["arm"] == row["arm"] for t in session["turns"])
+        assert (design["layout"], design["rounds"]) == (session["layout"], session["rounds"])
+
+
+def test_a_goal_out_of_reach_and_no_run_worth_it_are_plain_answers(tmp_path: Path) -> None:
+    study, posterior = ready(tmp_path, target=0.9999, hours=0.0)
+    result = run("plan", study, "--posterior", posterior, "--out-dir", tmp_path / "out")
+    assert "Nothing is to be run: 0 minutes, 0 restarts." in result.stdout
+    page, document = (tmp_path / "out" / "PLAN.md").read_text(), _document(tmp_path / "out")
+    top = page.split("## Arms")[0]
+    nearest = document["comparisons"][0]["nearest"]
+    most = max(v for layout in document["comparisons"][0]["grid"]["assurance"] for row in layout for v in row)
+    assert nearest["assurance"] == most
+    assert (
+        "no new run is worth it; goal not reachable within the allowed runs and rounds: at most assurance "
+        f"{100 * most:.1f} %"
+    ) in top
+    assert f"with {nearest['runs']} runs of each arm x {nearest['rounds']:,} rounds" in top
+    assert document["sessions"] == []
+    assert "Nothing is to be run." in page.split("## Schedule")[1]
+
+
+def test_where_the_report_says_another_chance_the_reason_stands_beside_it(planned: tuple[Path, Path, Path]) -> None:
+    page = (planned[2] / "PLAN.md").read_text()
+    assert (
+        page.count("(the stored result's report: 30.0 %, with remote time as assumed there; here it is as measured)")
+        == 1
+    )
 
 
 def _refused(result: Result, said: str) -> None:

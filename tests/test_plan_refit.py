@@ -78,6 +78,13 @@ def test_experiments_of_one_shape_exchange_their_data(made: Any) -> None:
     assert any(not np.array_equal(one[name], two[name]) for name in one)
 
 
+def test_a_refit_has_no_transport_at_its_fixed_arm_as_the_fast_analysis_has_none(made: Any) -> None:
+    """What `plan_worlds.Stored` leaves out: the measured fixed depth becomes the origin, where it was a step from the cap."""
+    before, after = evidence_of(made[1]), evidence_of(_rows(made, INTERLEAVED))
+    assert (before.origin.tolist(), before.origin_steps.tolist()) == ([4], [1])
+    assert (after.origin.tolist(), after.origin_steps.tolist()) == ([3], [0])
+
+
 def test_the_full_verdict_is_the_written_rule() -> None:
     sure = Refit(0.95, 0.03, 0.03, 0.001, 0.03, 0)
     assert verdict_of(sure, Rule()) == (True, False)

@@ -13,7 +13,7 @@ from draftdepth.analysis.plan_spread import (
     half_width,
     median_variance,
     rounds_worth,
-    run_mean_tokens,
+    run_mean_survival,
     runs_needed,
     token_noise,
     token_slope,
@@ -60,13 +60,13 @@ def test_the_run_effect_moves_log_tokens_as_the_derivative_says() -> None:
     assert token_slope(SURVIVAL) == pytest.approx(numeric, rel=1e-6)
 
 
-def test_mean_tokens_are_the_mean_over_the_run_effect() -> None:
+def test_mean_survival_is_the_mean_over_the_run_effect() -> None:
     rng = np.random.default_rng(20260923)
     logit = _logit(SURVIVAL / np.array([1.0, *SURVIVAL[:-1]]))
     effect = 0.4 * rng.standard_normal((400_000, 1))
-    sampled = 1 + np.cumprod(1 / (1 + np.exp(-logit - effect)), axis=1).sum(axis=1)
-    found = run_mean_tokens(logit[None], np.array([0.4]))[0]
-    assert abs(found - sampled.mean()) < 4 * sampled.std() / sqrt(len(sampled))
+    sampled = np.cumprod(1 / (1 + np.exp(-logit - effect)), axis=1)
+    found = run_mean_survival(logit[None], np.array([0.4]))[0]
+    assert (np.abs(found - sampled.mean(axis=0)) < 4 * sampled.std(axis=0) / sqrt(len(sampled))).all()
 
 
 def test_one_request_has_the_variance_of_its_law_and_more_have_less() -> None:

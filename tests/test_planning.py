@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from draftdepth.analysis.plan_choice import Chosen, choose, with_rule_value
 from draftdepth.analysis.plan_experiment import Arrangement, experiment
-from draftdepth.analysis.plan_informed import JointPrior
 from draftdepth.analysis.plan_posterior import GainPrior, decided
+from draftdepth.analysis.plan_prior import JointPrior
 from draftdepth.analysis.plan_schedule import sessions
 from draftdepth.analysis.plan_sequential import looking
 from draftdepth.analysis.plan_spread import INTERLEAVED, ONE_START, SHARED_START
@@ -164,12 +164,13 @@ def test_no_new_run_is_worth_it_is_an_answer(tmp_path: Path) -> None:
 
 def test_over_many_blocks_no_arm_always_comes_first(worlds: Worlds) -> None:
     pairs = worlds.plan.comparisons
-    chosen = tuple(Chosen(arm, other, "", (0, 3, 1), True, False, 0.0, (0, 3, 1)) for arm, other in pairs)
+    chosen = tuple(Chosen(arm, other, "", (0, 3, 1), True, False, 0.0, (0, 3, 1), (0, 3, 1)) for arm, other in pairs)
     (session,) = sessions(worlds, chosen, 7)
     blocks: dict[int, list[str]] = {}
     for turn in session.turns:
         blocks.setdefault(turn.block, []).append(turn.arm)
-    assert len(blocks) == session.runs == 16
+    assert session.runs == {"now": 16, "fixed three": 16, "remote 0": 16}
+    assert len(blocks) == 16
     assert {order[0] for order in blocks.values()} == {"now", "fixed three", "remote 0"}
     assert all(sorted(order) == ["fixed three", "now", "remote 0"] for order in blocks.values())
     assert sessions(worlds, chosen, 7) == (session,)
