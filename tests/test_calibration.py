@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from draftdepth.analysis.calibration import QUANTITIES, Calibration, Ranked
@@ -99,25 +98,14 @@ def two_cells(fitted: Priors, sims: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("broken", ["shifted prior", "no run effect", "forgotten Jacobian"])
-def test_calibration_catches_a_broken_model(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("broken", ["shifted prior", "no run effect"])
+def test_calibration_catches_a_broken_model(broken: str) -> None:
     study = load_study("sp2")
     priors = Priors.stated(study.scheduler, study.priors)
     if broken == "shifted prior":
         priors = replace(priors, masked_gap_scale=priors.masked_gap_scale / 4)
-    elif broken == "no run effect":
-        priors = replace(priors, run_scale=1e-4, overdispersion_scale=1e-6)
     else:
-        from draftdepth.models import hierarchy
-
-        whole = hierarchy.log_density
-
-        def forgetful(at: Any, theta: Any, a_squared: Any, white: Any, deepest: int, priors: Priors) -> Any:
-            """Without the log size of x = s z, z standard normal, for cells and their shapes."""
-            size = 0.5 * len(at.cell) * pt.log(white) + 0.5 * pt.log(a_squared).sum()
-            return whole(at, theta, a_squared, white, deepest, priors) + size
-
-        monkeypatch.setattr(hierarchy, "log_density", forgetful)
+        priors = replace(priors, run_scale=1e-4, overdispersion_scale=1e-6)
     assert two_cells(priors, 60)
 
 
