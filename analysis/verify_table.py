@@ -41,7 +41,7 @@ def verify_rows(
     Yields
     ------
     dict
-        `cell`, `batch`, `depth`, `ms` (`p05`, `p50`, `p95` of the posterior), `label` (MEASURED where that arm was timed,
+        `cell`, `batch`, `depth`, `ms` (`p05`, `p50`, `p95` of the posterior, ESTIMATED), `label` (MEASURED where that arm was timed,
         ESTIMATED between such arms) and `measured_ms`.
     """
     timed = _timed_depths(arms)
@@ -55,6 +55,6 @@ def verify_rows(
             drawn = arm_ms(base, rows, np)
             yield {
                 CELL: str(name), "batch": batch, DEPTH: depth,
-                "ms": {key: float(np.quantile(drawn, share)) for key, share in QUANTILES.items()},
+                "ms": {"label": str(Label.ESTIMATED), **{key: float(np.quantile(drawn, share)) for key, share in QUANTILES.items()}},
                 "label": str(Label.MEASURED if depth in depths else Label.ESTIMATED), "measured_ms": depths.get(depth),
             }  # fmt: skip

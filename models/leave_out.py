@@ -51,7 +51,6 @@ class _Run:
         )
         self.overdispersion = draws["overdispersion"].values.reshape(-1, 1)
         self.fixed, self.masked = bool(evidence.fixed[run]), bool(evidence.dynamic_cell[cell])
-        self.exposed = bool(evidence.exposure_matters[cell])
         self.trials = {}
         for name, every in trials.items():
             mine = every.run == run

@@ -1,6 +1,7 @@
 """The one place that calls a sampler, and the gate that stands between a fit and any number."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,11 @@ class Settings:
     sampler: str = "nutpie"
     target_accept: float = 0.95  # of a step; small steps also enter the narrow places where a spread is near zero
     progress: bool = False
+
+    @classmethod
+    def stated(cls, given: Mapping[str, Any], seed: int) -> "Settings":
+        """Given settings by name; `seed` where they name none."""
+        return cls(**{**given, "seed": seed if given["seed"] is None else given["seed"]})
 
 
 def named_seed(seed: int, *purpose: str) -> int:

@@ -9,6 +9,7 @@ import xarray as xr
 from ..analysis.result import PROVENANCE
 from ..analysis.verify_table import verify_rows
 from ..data.errors import InputError
+from ..data.words import Label
 from .numbers import as_json
 from .stored_shape import SCREEN, document
 from .visible import visible, visible_json
@@ -64,4 +65,14 @@ def verify_table(tree: xr.DataTree, validation: Path | None) -> str:
     for row in rows:
         by_batch.setdefault(str(row["batch"]), {}).setdefault(str(row["depth"]), []).append(row["ms"]["p50"])
     profile = {batch: {depth: sum(ms) / len(ms) for depth, ms in depths.items()} for batch, depths in by_batch.items()}
-    return visible_json(as_json({"schema": 1, "unit": "ms a step", "profile_ms": profile, "rows": rows}))
+    return visible_json(
+        as_json(
+            {
+                "schema": 1,
+                "unit": "ms a step",
+                "profile_label": str(Label.ESTIMATED),
+                "profile_ms": profile,
+                "rows": rows,
+            }
+        )
+    )

@@ -103,8 +103,7 @@ def reanalyze_study(
     rule = Rule.stated(study.decision)
     priors = Priors.stated(study.scheduler, study.priors)
     screened = screen(study, inputs.runs)
-    seed = study.seed if settings["seed"] is None else settings["seed"]
-    chosen = Settings(**{**settings, "seed": seed})
+    chosen = Settings.stated(settings, study.seed)
     ready(out_dir)
     trees: dict[str, xr.DataTree] = {}
     config_ms = np.array(study.cost.config_ms)

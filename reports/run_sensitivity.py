@@ -9,6 +9,7 @@ from ..analysis.prior_variants import BASE, vary
 from ..analysis.screen import screen
 from ..data.inputs import usable_inputs
 from ..data.study import Study, load_study
+from ..data.words import Label
 from ..models.priors import Priors
 from ..models.sampling import Settings
 from .markdown import escaped, table
@@ -50,10 +51,11 @@ def sensitivity_of_study(
     study = load_study(named)
     runs, rule = usable_inputs(study, roots).runs, Rule.stated(study.decision)
     priors = Priors.stated(study.scheduler, study.priors)
-    chosen = Settings(**{**settings, "seed": study.seed if settings["seed"] is None else settings["seed"]})
+    chosen = Settings.stated(settings, study.seed)
     ready(out_dir)
     rows = vary(study, screen(study, runs), runs, priors, chosen, rule, tell)
-    document = {"schema": 1, "study": study.name, "synthetic": study.synthetic, "seed": chosen.seed, "rows": rows}
+    document = {"schema": 1, "study": study.name, "synthetic": study.synthetic, "seed": chosen.seed,
+                "label": Label.ESTIMATED.value, "units": {"p_best": "1", "p_gain": "1", "expected_loss": "tok/s"}, "rows": rows}  # fmt: skip
     write_whole(out_dir, {SENSITIVITY_JSON: as_json(document), SENSITIVITY_MD: sensitivity_page(study, rows)})
     if json_wanted:
         return as_json(document)

@@ -67,7 +67,7 @@ def validate_study(
         raise InputError(
             "--hold-out: found nothing, and no [[hold_out]] in the study; words such as 'policy=fixed depth=3' would do"
         )
-    chosen_settings = Settings(**{**settings, "seed": study.seed if settings["seed"] is None else settings["seed"]})
+    chosen_settings = Settings.stated(settings, study.seed)
     each = [(split, *_flags(runs, split)) for split in splits]  # bad words are told before hours are spent
     if out_dir is not None:
         ready(out_dir)
