@@ -112,6 +112,7 @@ def test_counts_that_never_reject_are_told(tmp_path: Path) -> None:
         record(verified_position=record()["accepted_position"]),
         record(run="r2", verified_tokens=sum(record()["accepted_position"])),
         record(run="r3", verified_tokens=sum(record()["accepted_position"]) + 1),
+        record(run="r4", request_rounds=9, accepted_position=[9, 9, 9, 9, 0], verified_tokens=36),  # nothing was masked
     ]
     study = load_study(str(write_study(tmp_path, {"c": 3}, rows)))
     said = [line for line in input_warnings(study, usable_inputs(study)) if "ever rejected" in line]
