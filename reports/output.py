@@ -1,5 +1,6 @@
 """Results are written whole or not at all: to a temporary sibling first, then renamed."""
 
+import errno
 import os
 import tempfile
 import time
@@ -11,6 +12,7 @@ from ..data.errors import InputError
 type Content = str | Callable[[Path], object]
 """A text, or what writes a file at the path that it is given."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, or the largest file that is allowed
 STALE_S = 3600.0  # a temporary sibling this old belongs to a run that was killed
 
 
@@ -54,8 +56,24 @@ def ready(folder: Path) -> None:
         raise _unwritable(folder, error) from error
 
 
-def _unwritable(folder: Path, error: OSError) -> InputError:
-    return InputError(f"{folder}: {error.strerror or 'cannot be written'}; a folder that can be written would do")
+def _unwritable(path: Path, error: OSError) -> InputError:
+    wanted = "a disk with room" if error.errno in FULL else "a folder that can be written"
+    return InputError(f"{path}: {error.strerror or 'cannot be written'}; {wanted} would do")
+
+
+def add_line(path: Path, line: str) -> None:
+    """Write a line at the end of a file; a full disk or a kill may tear it, so that it has to be one whose end shows.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{line}\n")
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def _clear_away(target: Path) -> None:
@@ -69,7 +87,8 @@ def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable
     """Write files into a folder, each replaced in one step.
 
     All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
-    the old files. A name may have one folder before it; a link is followed; an old file's mode is kept.
+    the old files; a kill between two renames leaves the first files new and the others old, each of them whole. A name
+    may have one folder before it; a link is followed; an old file's mode is kept.
 
     Parameters
     ----------
@@ -86,10 +105,11 @@ def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable
         The folder cannot be made or written, or a target is no regular file or a source.
     """
     waiting: list[tuple[Path, Path]] = []
+    at = folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, target in _checked(folder, contents, sources).items():
-            content = contents[name]
+            content, at = contents[name], target
             target.parent.mkdir(exist_ok=True)
             _clear_away(target)
             with tempfile.NamedTemporaryFile(
@@ -104,11 +124,11 @@ def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable
                 os.fsync(stream.fileno())
             os.chmod(stream.name, target.stat().st_mode & 0o777 if target.exists() else 0o644)
         while waiting:
-            temporary, target = waiting[0]
-            os.replace(temporary, target)
+            temporary, at = waiting[0]
+            os.replace(temporary, at)
             waiting.pop(0)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _unwritable(at, error) from error
     finally:
         for temporary, _ in waiting:
             temporary.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ from ..data.words import CELL, DYNAMIC, Level
 from ..models.priors import Priors
 from .markdown import escaped, table
 from .numbers import as_json
-from .output import ready, write_whole
+from .output import add_line, ready, write_whole
 
 CALIBRATION_JSON, CALIBRATION_MD = "calibration.json", "CALIBRATION.md"
 COMPOSITE = (Level.L1, Level.L2)
@@ -43,21 +43,21 @@ def _done(path: Path, fingerprint: Mapping[str, Any]) -> list[Ranked]:
     return out
 
 
+def _line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True)
+
+
 def _simulate(
     made: Calibration, path: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None]
 ) -> list[Ranked]:
     ranked = _done(path, fingerprint)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for row in [fingerprint, *map(asdict, ranked)]:
-            file.write(json.dumps(row, sort_keys=True) + "\n")
-        file.flush()
-        for one in made.run(frozenset(one.number for one in ranked)):
-            ranked.append(one)
-            file.write(json.dumps(asdict(one), sort_keys=True) + "\n")
-            file.flush()
-            if len(ranked) % 25 == 0:
-                tell(f"{path.stem}: {len(ranked)} simulations")
+    known = [_line(row) for row in (fingerprint, *map(asdict, ranked))]
+    write_whole(path.parent, {path.name: "\n".join([*known, ""])})
+    for one in made.run(frozenset(one.number for one in ranked)):
+        ranked.append(one)
+        add_line(path, _line(asdict(one)))
+        if len(ranked) % 25 == 0:
+            tell(f"{path.stem}: {len(ranked)} simulations")
     return ranked
 
 
