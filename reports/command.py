@@ -10,6 +10,7 @@ import click
 
 from .. import __version__
 from ..data.errors import DraftdepthError
+from .output import FULL
 from .visible import visible
 
 STUDY = click.argument("study")
@@ -64,9 +65,13 @@ class _Group(click.Group):
             click.echo(f"draftdepth: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            if error.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+                said = "found a path that is too long or leads to itself; another one would do"
+            elif error.errno in FULL:
+                said = f"{visible(str(error.filename or 'output'))}: {error.strerror}; a disk with room would do"
+            else:
                 raise
-            click.echo("draftdepth: found a path that is too long or leads to itself; another one would do", err=True)
+            click.echo(f"draftdepth: {said}", err=True)
             ctx.exit(2)
 
 
