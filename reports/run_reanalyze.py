@@ -59,7 +59,7 @@ def _per_group(trees: Mapping[str, xr.DataTree], name: str) -> dict[str, xr.Data
 
 def _netcdf(tree: xr.DataTree) -> Any:
     def write(path: Path) -> None:
-        tree.to_netcdf(path, engine="h5netcdf")
+        path.write_bytes(tree.to_netcdf(engine="h5netcdf"))  # HDF5 itself does not survive a full disk
 
     return write
 
