@@ -1,9 +1,10 @@
 """Many independent tasks behind one call: a local pool, or a Dask cluster; every task carries its own seed."""
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any
 
 from ..data.errors import InputError
@@ -44,8 +45,19 @@ def run_tasks[Task, Result](
     count = processes or max(1, (os.cpu_count() or 2) // 2)
     if count == 1 or len(tasks) < 2:
         return [function(task) for task in tasks]
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         return list(pool.map(function, tasks))
+
+
+def _end_with_parent() -> None:
+    """Let a worker end when the process that asked was killed: by itself it would wait for its next task for good."""
+
+    def wait() -> None:
+        if (parent := parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _on_cluster[Task, Result](function: Callable[[Task], Result], tasks: Sequence[Task], address: str) -> list[Result]:

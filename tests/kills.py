@@ -3,6 +3,7 @@
 Run as `python -m tests.kills SPEC`, since children are forked and a process of many threads may not fork.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -71,6 +72,25 @@ def files_in(folder: Path) -> dict[str, bytes]:
 def is_leftover(name: str) -> bool:
     """Whether a killed run left it: the temporary sibling of a file."""
     return Path(name).name.startswith(".") and name.endswith(".part")
+
+
+def hold(path: Path) -> None:
+    """Lock a file for as long as this process lives, which is long beside any test that waits for its end."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        time.sleep(300.0)
+
+
+def held(path: Path) -> bool:
+    """Whether a process that lives holds a file; none does where there is none."""
+    if not path.exists():
+        return False
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 class Dying:

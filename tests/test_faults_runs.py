@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from draftdepth.reports.command import main
 
 from .builders import record, write_study
-from .kills import files_in, is_leftover
+from .kills import ROOT, files_in, held, is_leftover
 from .reader_examples import bench
 from .test_plan_command import ready
 
@@ -128,6 +128,24 @@ def test_a_calibration_that_was_killed_goes_on_and_ends_in_the_same_table(tmp_pa
         before = finished(ranks)
     command.done("out")
     assert_same(tmp_path)
+
+
+def test_workers_of_a_pool_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    files = [tmp_path / "one", tmp_path / "two"]
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom draftdepth.analysis.plan_tasks import run_tasks\n"
+        "from tests.kills import hold\nrun_tasks(hold, [Path(name) for name in sys.argv[1:]], processes=2)"
+    )
+    asking = subprocess.Popen([sys.executable, "-c", code, *map(str, files)], cwd=ROOT)
+    patience = time.monotonic() + 120.0  # only a failure takes so long
+    while not all(map(held, files)) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert all(map(held, files)), "the workers never began"
+    asking.kill()
+    asking.wait()
+    while any(map(held, files)) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert not any(map(held, files)), "workers outlive the run that asked for them"
 
 
 def finished(ranks: Path) -> int:
