@@ -69,6 +69,8 @@ class _Group(click.Group):
                 said = "found a path that is too long or leads to itself; another one would do"
             elif error.errno in FULL:
                 said = f"{visible(str(error.filename or 'output'))}: {error.strerror}; a disk with room would do"
+            elif isinstance(error, PermissionError) and error.filename is not None:
+                said = f"{visible(str(error.filename))}: {error.strerror}; a path that this user may follow would do"
             else:
                 raise
             click.echo(f"draftdepth: {said}", err=True)

@@ -1,6 +1,8 @@
 """Full disks, places that cannot be written and inputs that vanish: one clear line, exit 2, old files whole, nothing left."""
 
+import errno
 import json
+import os
 import re
 import resource
 import shutil
@@ -34,7 +36,7 @@ def refused(result: Result, said: str = "") -> None:
     assert result.exit_code == 2, (result.output, result.exception)
     assert result.stdout == ""
     *told, last = result.stderr.splitlines()
-    assert re.fullmatch(rf"draftdepth: .*{said}.* would (do|say).*", last), result.stderr
+    assert re.fullmatch(rf"draftdepth: .*{said}.* (would (do|say)|there are: ).*", last), result.stderr
     assert "Traceback" not in result.stderr
     assert told == [line for line in told if line.startswith("fitting ")]  # progress
 
@@ -98,6 +100,23 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_sampled(
     words = words_of(command, inputs)
     refused(run(*words, tmp_path / place / "out"), re.escape(place))
     assert files_in(tmp_path) == {"file": b"mine"}
+
+
+@pytest.mark.parametrize("command", ["screen", "reanalyze", "plan", "calibrate", "validate", "sensitivity", "check"])
+def test_a_folder_that_may_not_be_entered_is_one_line(
+    inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """As another user meets it; root enters every folder."""
+    words = ["check", inputs / "study-1480"] if command == "check" else [*words_of(command, inputs), tmp_path / "out"]
+    found = os.stat
+
+    def forbidden(path: Any, *given: Any, **more: Any) -> os.stat_result:
+        if str(path).startswith(str(inputs)):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return found(path, *given, **more)
+
+    monkeypatch.setattr(os, "stat", forbidden)
+    refused(run(*words), re.escape(str(inputs)))
 
 
 @contextmanager
