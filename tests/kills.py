@@ -3,14 +3,15 @@
 Run as `python -m tests.kills SPEC`, since children are forked and a process of many threads may not fork.
 """
 
-import fcntl
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
@@ -22,7 +23,8 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 MOST_TRIES = 20  # for each kill that has to find a writing unfinished
 LATEST = 1.1  # of the time of a writing, so that renaming, which comes last, is met too
-TIMED = 5  # undisturbed writings, whose median is the time over which kills are drawn
+TIMED = 5  # writings that came to their end: the median of the last ones is the time over which kills are drawn
+FOREVER = 600.0  # seconds that no writing takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +76,6 @@ def is_leftover(name: str) -> bool:
     return Path(name).name.startswith(".") and name.endswith(".part")
 
 
-def hold(path: Path) -> None:
-    """Lock a file for as long as this process lives, which is long beside any test that waits for its end."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        time.sleep(300.0)
-
-
-def held(path: Path) -> bool:
-    """Whether a process that lives holds a file; none does where there is none."""
-    if not path.exists():
-        return False
-    with path.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
 class Dying:
     """Kills this process before the nth thing that it does to a folder: opening, renaming, making, removing."""
 
@@ -109,7 +92,7 @@ class Dying:
 
 
 def _child(write: Callable[[], object], dying: Dying | None) -> tuple[int, int]:
-    """Fork a writer; gives its process and a pipe that says `s` once it begins and `d` once it is done."""
+    """Fork a writer; gives its process and a pipe that says `s` once it begins, `d` once it is done, `f` if it fails."""
     heard, said = os.pipe()
     process = os.fork()
     if process:
@@ -121,34 +104,32 @@ def _child(write: Callable[[], object], dying: Dying | None) -> tuple[int, int]:
             sys.addaudithook(dying)
         write()
         os.write(said, b"d")
+    except BaseException:
+        traceback.print_exc()
+        os.write(said, b"f")
     finally:
         os._exit(0)
 
 
-def _writing_s(write: Callable[[], object]) -> float:
-    """Seconds of an undisturbed writing, from its beginning to its end."""
-    process, heard = _child(write, None)
-    os.read(heard, 1)
-    began = time.monotonic()
-    done = os.read(heard, 1)
-    taken = time.monotonic() - began
-    os.waitpid(process, 0)
-    os.close(heard)
-    assert done == b"d", "an undisturbed writing failed"
-    return taken
+def _time_of(write: Callable[[], object], moment: float | Dying) -> float | None:
+    """Let a child write and kill it after some seconds, or let it kill itself.
 
-
-def _unfinished(write: Callable[[], object], moment: float | Dying) -> bool:
-    """Let a child write and kill it after some seconds, or let it kill itself; whether that was before it was done."""
+    Returns
+    -------
+    float or None
+        Seconds that the writing took; None where the kill came before its end.
+    """
     process, heard = _child(write, moment if isinstance(moment, Dying) else None)
     assert os.read(heard, 1) == b"s"
-    if not isinstance(moment, Dying):
-        time.sleep(moment)
-        os.kill(process, signal.SIGKILL)
+    began = time.monotonic()
+    select.select([heard], [], [], None if isinstance(moment, Dying) else moment)
+    taken = time.monotonic() - began
+    os.kill(process, signal.SIGKILL)
     os.waitpid(process, 0)
     done = os.read(heard, 1)
     os.close(heard)
-    return done != b"d"
+    assert done != b"f", "a writing that nobody disturbed failed"
+    return taken if done == b"d" else None
 
 
 class Experiment:
@@ -159,6 +140,7 @@ class Experiment:
         self.out = Path(spec.out)
         self.old: dict[str, bytes] = {}
         self.new: dict[str, bytes] = {}
+        self.times: list[float] = []
 
     def __call__(self, folder: Path, contents: Mapping[str, Any], sources: Iterable[Path] = ()) -> list[Path]:
         if self.spec.product not in contents:
@@ -175,7 +157,9 @@ class Experiment:
         assert not same, f"old and new cannot be told apart: {same}"
         for moment in self._moments(write):
             self._restored()
-            unfinished = _unfinished(write, moment)
+            taken = _time_of(write, moment)
+            unfinished = taken is None
+            self.times += [] if taken is None else [taken]
             self.report.kills += 1
             self.report.unfinished += unfinished
             self._look(list(contents), unfinished)
@@ -187,10 +171,14 @@ class Experiment:
 
     def _moments(self, write: Callable[[], object]) -> Iterable[float | Dying]:
         if self.spec.kills is None:
-            return (Dying(self.out, place) for place in range(10_000))
-        typical = float(np.median([_writing_s(write) for _ in range(TIMED)]))
+            yield from (Dying(self.out, place) for place in range(10_000))
+            return
         rng = np.random.default_rng(self.spec.seed)
-        return (float(rng.uniform(0.0, LATEST * typical)) for _ in range(MOST_TRIES * self.spec.kills))
+        for _ in range(TIMED):
+            self._restored()
+            self.times += [_time_of(write, FOREVER) or FOREVER]
+        for _ in range(MOST_TRIES * self.spec.kills):
+            yield float(rng.uniform(0.0, LATEST * np.median(self.times[-TIMED:])))
 
     def _is_enough(self, moment: float | Dying, unfinished: bool) -> bool:
         return not unfinished if isinstance(moment, Dying) else self.report.unfinished == self.spec.kills

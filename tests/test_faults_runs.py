@@ -15,7 +15,8 @@ from click.testing import CliRunner
 from draftdepth.reports.command import main
 
 from .builders import record, write_study
-from .kills import ROOT, files_in, held, is_leftover
+from .kills import ROOT, files_in, is_leftover
+from .locks import held
 from .reader_examples import bench
 from .test_plan_command import ready
 
@@ -134,7 +135,7 @@ def test_workers_of_a_pool_end_with_a_run_that_is_killed(tmp_path: Path) -> None
     files = [tmp_path / "one", tmp_path / "two"]
     code = (
         "import sys\nfrom pathlib import Path\nfrom draftdepth.analysis.plan_tasks import run_tasks\n"
-        "from tests.kills import hold\nrun_tasks(hold, [Path(name) for name in sys.argv[1:]], processes=2)"
+        "from tests.locks import hold\nrun_tasks(hold, [Path(name) for name in sys.argv[1:]], processes=2)"
     )
     asking = subprocess.Popen([sys.executable, "-c", code, *map(str, files)], cwd=ROOT)
     patience = time.monotonic() + 120.0  # only a failure takes so long
