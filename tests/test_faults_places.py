@@ -85,8 +85,10 @@ FILES = ("export", "convert")
 WRITERS = [name for name in COMMANDS if name not in ("validate", "sensitivity")]  # these have no stand-in
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("place", ["file/below", "/proc/below"])
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [*((name, "file/below") for name in COMMANDS), ("reanalyze", "/proc/below"), ("convert", "/proc/below")],
+)
 def test_a_place_that_cannot_be_written_is_told_before_anything_is_sampled(
     inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, place: str
 ) -> None:
