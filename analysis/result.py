@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,8 +40,8 @@ def content_hash(tree: xr.DataTree) -> str:
 
 
 def group_path(kind: str, group: str) -> str:
-    """Where a worker's variables of one kind are stored: its name without what paths and netCDF take for their own."""
-    return f"{kind}/{group.replace(':', '_').replace('/', '_')}"
+    """Where a worker's variables of one kind are stored: its name without what paths, netCDF and zarr take for theirs."""
+    return f"{kind}/{re.sub(r'[:/\\]|^\.+', '_', group)}"
 
 
 def assemble(groups: Mapping[str, xr.Dataset], provenance: Mapping[str, Any]) -> xr.DataTree:

@@ -105,6 +105,14 @@ def screen(study: str, results: Path | None, coordinator: Path | None, out_dir: 
 @OUT_DIR
 @_sampling
 @click.option("--checks", is_flag=True, help="Also predict every run from the others (minutes on large studies).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["netcdf", "zarr"]),
+    default="netcdf",
+    show_default=True,
+    help="What the stored result is: posterior.nc, or zarr in one posterior.zarr.zip.",
+)
 @AS_JSON
 def reanalyze(
     study: str,
@@ -113,6 +121,7 @@ def reanalyze(
     out_dir: Path,
     quiet: bool,
     checks: bool,
+    form: str,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -121,7 +130,7 @@ def reanalyze(
 
     settings["progress"] = sys.stderr.isatty() and not quiet
     roots = _given(results, coordinator)
-    click.echo(reanalyze_study(study, roots, out_dir, settings, checks, as_json, _teller(quiet)), nl=False)
+    click.echo(reanalyze_study(study, roots, out_dir, settings, checks, as_json, _teller(quiet), form), nl=False)
 
 
 @main.command()
@@ -262,7 +271,7 @@ def sensitivity(
 @click.argument("file", type=click.Path(path_type=Path))
 @AS_JSON
 def show(file: Path, as_json: bool) -> None:
-    """Reopen a stored result FILE (posterior.nc) and say what it recommends."""
+    """Reopen a stored result FILE (posterior.nc or posterior.zarr.zip) and say what it recommends."""
     from .run_reanalyze import show_file
 
     click.echo(show_file(file, as_json), nl=False)
@@ -273,7 +282,7 @@ def show(file: Path, as_json: bool) -> None:
 @OUT_DIR
 @AS_JSON
 def report(file: Path, out_dir: Path, as_json: bool) -> None:
-    """Render the page of a stored result FILE (posterior.nc), without a fit."""
+    """Render the page of a stored result FILE (posterior.nc or posterior.zarr.zip), without a fit."""
     from .run_report import report_file
 
     click.echo(report_file(file, out_dir, as_json), nl=False)

@@ -1,7 +1,9 @@
 """A stored result, reopened by one door: no room that fits is needed for it, and no file is believed unread."""
 
 import os
+import struct
 import warnings
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,20 +13,28 @@ from jinja2 import TemplateError
 
 from ..analysis.result import CONTENT_HASH, content_hash
 from ..data.errors import DraftdepthError, InputError, MissingInputError
+from .output_tree import POSTERIOR
 from .stored_shape import NoResultError, check_arrays, check_file, check_whole
+from .stored_zarr import is_zip, open_zarr
 from .visible import visible
 
-POSTERIOR_NC = "posterior.nc"
-WOULD_DO = f"a {POSTERIOR_NC} that reanalyze wrote would do"
+WOULD_DO = f"a {' or '.join(POSTERIOR.values())} that reanalyze wrote would do"
 LIES = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, MemoryError,
-        TemplateError)  # fmt: skip
+        TemplateError, EOFError, zipfile.BadZipFile, struct.error)  # fmt: skip
 """What a file that contradicts itself makes of the code that reads it."""
+
+
+def _opened(path: Path) -> xr.DataTree:
+    """Open a file as what it is, not as what it is called, once its declared sizes are checked."""
+    if is_zip(path):
+        return open_zarr(path)
+    check_file(path)
+    return xr.open_datatree(path, engine="h5netcdf")
 
 
 def _checked(path: Path, whole: bool) -> xr.DataTree:
     """Open and check; what a hash covers is read whole here, and stays in memory for who reads it next."""
-    check_file(path)
-    tree = xr.open_datatree(path, engine="h5netcdf")
+    tree = _opened(path)
     try:
         check_arrays(tree)
         if whole:
@@ -44,7 +54,7 @@ def stored(path: Path, whole: bool = False) -> Iterator[xr.DataTree]:
     Parameters
     ----------
     path
-        A posterior.nc.
+        A posterior.nc or posterior.zarr.zip.
     whole
         Whether all that the comparison and the exports read must be there; a plan reads less.
 
@@ -57,7 +67,7 @@ def stored(path: Path, whole: bool = False) -> Iterator[xr.DataTree]:
     MissingInputError
         The file is not there.
     InputError
-        The file holds no result of this program, was changed since, or contradicts itself.
+        The file holds no result of this program, was changed since, or contradicts itself; or zarr is not installed.
     """
     if not os.path.isfile(path):
         raise MissingInputError(f"{path}: found nothing; {WOULD_DO}")
@@ -67,6 +77,8 @@ def stored(path: Path, whole: bool = False) -> Iterator[xr.DataTree]:
             tree = _checked(path, whole)
         except NoResultError as error:
             raise InputError(f"{path}: found {visible(error)}; {WOULD_DO}") from error
+        except InputError:
+            raise
         except (OSError, *LIES) as error:
             raise InputError(f"{path}: found no result of this program; {WOULD_DO}") from error
         with tree:

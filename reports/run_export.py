@@ -148,7 +148,7 @@ def export(kind: str, path: Path, validation: Path | None = None) -> str | Calla
     kind
         One of `KINDS`.
     path
-        A posterior.nc.
+        A posterior.nc or posterior.zarr.zip.
     validation
         The validation.json behind whose gates `verify-table` stands.
 

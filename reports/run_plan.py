@@ -28,10 +28,11 @@ from ..data.words import CELL, DYNAMIC, FIXED
 from ..models.priors import Priors
 from .numbers import as_json
 from .output import ready, write_whole
+from .output_tree import NETCDF, POSTERIOR
 from .plan_curves import assurance_curves, loss_curves
 from .plan_json import Answers, plan_document
 from .plan_md import plan_page, summary_lines
-from .run_reanalyze import POSTERIOR_NC, reanalyze_study, stored
+from .run_reanalyze import reanalyze_study, stored
 
 PLAN_MD, PLAN_JSON, ASSURANCE_SVG, LOSS_SVG = "PLAN.md", "plan.json", "plan_assurance.svg", "plan_loss.svg"
 
@@ -148,7 +149,7 @@ def plan_study(
     hashes = {account.name: account.sha256 for account in inputs.files if account.present}
     if posterior is None:
         reanalyze_study(named, roots, out_dir, settings, checks=False, json_wanted=False, tell=tell)
-        posterior = out_dir / POSTERIOR_NC
+        posterior = out_dir / POSTERIOR[NETCDF]
     seed = study.seed if settings["seed"] is None else settings["seed"]
     with stored(posterior) as tree:
         provenance = json.loads(tree.attrs["provenance"])

@@ -30,8 +30,8 @@ from .comparison_json import comparison_document
 from .comparison_md import comparison_page, summary_lines
 from .numbers import as_json
 from .output import ready, write_whole
+from .output_tree import NETCDF, POSTERIOR, tree_writer
 from .page_files import REPORT_HTML, report_files
-from .page_opened import POSTERIOR_NC as POSTERIOR_NC
 from .page_opened import stored as stored
 from .run_screen import SCREEN_JSON, TABLES_MD
 from .screen_json import screen_document
@@ -57,16 +57,9 @@ def _per_group(trees: Mapping[str, xr.DataTree], name: str) -> dict[str, xr.Data
     return {group_path(name, group): tree[name].to_dataset() for group, tree in trees.items() if name in tree}
 
 
-def _netcdf(tree: xr.DataTree) -> Any:
-    def write(path: Path) -> None:
-        path.write_bytes(tree.to_netcdf(engine="h5netcdf"))  # HDF5 itself does not survive a full disk
-
-    return write
-
-
 def reanalyze_study(
     named: str, roots: Mapping[str, Path], out_dir: Path, settings: Mapping[str, Any], checks: bool, json_wanted: bool,
-    tell: Callable[[str], None],
+    tell: Callable[[str], None], form: str = NETCDF,
 ) -> str:  # fmt: skip
     """Screen, fit, compare, decide and write everything.
 
@@ -86,6 +79,8 @@ def reanalyze_study(
         Whether stdout gets the comparison as JSON.
     tell
         Called with a line of progress.
+    form
+        `netcdf`, or `zarr`: what the tree is stored as.
 
     Returns
     -------
@@ -104,6 +99,7 @@ def reanalyze_study(
     priors = Priors.stated(study.scheduler, study.priors)
     screened = screen(study, inputs.runs)
     chosen = Settings.stated(settings, study.seed)
+    write, posterior = tree_writer(form), POSTERIOR[form]
     ready(out_dir)
     trees: dict[str, xr.DataTree] = {}
     config_ms = np.array(study.cost.config_ms)
@@ -151,17 +147,20 @@ def reanalyze_study(
             TABLES_MD: tables(screen_text),
             COMPARISON_JSON: as_json(document),
             COMPARISON_MD: comparison_page(document),
-            POSTERIOR_NC: _netcdf(tree),
+            posterior: lambda path: write(tree, path),
             **report_files(tree),
         },
     )
+    for other in {*POSTERIOR.values()} - {posterior}:
+        if (out_dir / other).exists():
+            tell(f"{out_dir / other}: of an earlier run, left as it was")
     if json_wanted:
         return as_json(document)
     mark = " (SYNTHETIC records)" if study.synthetic else ""
     return (
         f"{study.name}{mark}: the rule's recommendations, ESTIMATED\n{summary_lines(document)}"
         f"content {tree.attrs[CONTENT_HASH]}\n"
-        f"results: {', '.join(str(out_dir / name) for name in (REPORT_HTML, COMPARISON_MD, TABLES_MD, POSTERIOR_NC))}\n"
+        f"results: {', '.join(str(out_dir / name) for name in (REPORT_HTML, COMPARISON_MD, TABLES_MD, posterior))}\n"
     )
 
 

@@ -118,7 +118,7 @@ def check_file(path: Path) -> None:
     """
     room = path.stat().st_size + SLACK_BYTES
     with h5py.File(path, "r") as file:
-        _check_documents(file.attrs)
+        check_documents(file.attrs)
         waiting, seen, arrays = [(file["/"], 0)], {h5py.h5o.get_info(file.id).addr}, 0
         groups = 1
         while waiting:
@@ -229,8 +229,14 @@ def _check_keys(name: str, told: Mapping[str, Any], wanted: Mapping[str, type]) 
             raise NoResultError(f"a {name} document without a {key} that is a {kind.__name__}")
 
 
-def _check_documents(attributes: Mapping[Any, Any]) -> None:
-    """Hold attributes against those that reanalyze writes."""
+def check_documents(attributes: Mapping[Any, Any]) -> None:
+    """Hold the attributes of a whole file against those that reanalyze writes.
+
+    Raises
+    ------
+    NoResultError
+        The hash is none, or a document is missing or is none.
+    """
     if re.fullmatch(r"[0-9a-f]{64}", str(attributes.get(CONTENT_HASH))) is None:
         raise NoResultError("no hash of its content")
     for name in (COMPARISON, PROVENANCE, *((SCREEN,) if SCREEN in attributes else ())):

@@ -31,7 +31,7 @@ def _run(*words: object) -> Result:
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
-def _whole() -> xr.DataTree:
+def whole_tree() -> xr.DataTree:
     """The shared result, and draws as a fit leaves them."""
     tree = shared_tree().copy(deep=True)
     cells = tree["screen"].to_dataset()
@@ -40,9 +40,9 @@ def _whole() -> xr.DataTree:
     return tree
 
 
-def _small() -> xr.DataTree:
+def small_tree() -> xr.DataTree:
     """What the comparison and the exports read of it, and no more."""
-    tree = _whole()
+    tree = whole_tree()
     kept = ("comparison", "decision", "rates")
     small = xr.DataTree.from_dict({name: tree[name].to_dataset() for name in kept})
     names = ["s_run", "fixed_survival"]
@@ -64,28 +64,32 @@ def _renamed(tree: xr.DataTree, old: str, new: str) -> xr.DataTree:
     return out
 
 
-def _write(tree: xr.DataTree, path: Path) -> Path:
-    """Write a tree whose hash is right, whatever it says."""
+def hashed(tree: xr.DataTree) -> xr.DataTree:
+    """A tree whose hash is right, whatever it says."""
     for node in tree.subtree:
         for name, held in node.to_dataset(inherit=False).variables.items():
             if held.dtype.kind == "U":
                 node[str(name)] = held.astype(object)
     tree.attrs["content_sha256"] = content_hash(tree)
-    tree.to_netcdf(path, engine="h5netcdf")
+    return tree
+
+
+def _write(tree: xr.DataTree, path: Path) -> Path:
+    hashed(tree).to_netcdf(path, engine="h5netcdf")
     return path
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _write(_small(), tmp_path_factory.mktemp("small") / "posterior.nc")
+    return _write(small_tree(), tmp_path_factory.mktemp("small") / "posterior.nc")
 
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _write(_whole(), tmp_path_factory.mktemp("good") / "posterior.nc")
+    return _write(whole_tree(), tmp_path_factory.mktemp("good") / "posterior.nc")
 
 
-def _refused(result: Result, path: Path) -> None:
+def refused(result: Result, path: Path) -> None:
     assert result.exit_code == 2, (result.output, result.exception)
     assert result.stdout == ""
     assert re.fullmatch(rf"draftdepth: {re.escape(str(path))}: found .+ would do\n", result.stderr), result.stderr
@@ -207,7 +211,7 @@ def test_a_file_that_lies_is_refused_in_one_line(lie: str, small: Path, tmp_path
     shutil.copyfile(small, path)
     with h5py.File(path, "r+") as file:
         LIES[lie](file)
-    _refused(_run("show", path), path)
+    refused(_run("show", path), path)
 
 
 def test_a_document_that_lies_below_its_cells_is_refused_where_it_is_read(small: Path, tmp_path: Path) -> None:
@@ -218,7 +222,7 @@ def test_a_document_that_lies_below_its_cells_is_refused_where_it_is_read(small:
             told = json.loads(file.attrs["comparison"])
             told["cells"] = [told["cells"][0] | {"depths": depths}]
             file.attrs["comparison"] = json.dumps(told)
-        _refused(_run("export", "csv", path), path)
+        refused(_run("export", "csv", path), path)
 
 
 def test_a_page_of_a_screen_document_that_lies_is_refused(good: Path, tmp_path: Path) -> None:
@@ -227,24 +231,24 @@ def test_a_page_of_a_screen_document_that_lies_is_refused(good: Path, tmp_path: 
         shutil.copyfile(good, path)
         with h5py.File(path, "r+") as file:
             file.attrs["screen"] = json.dumps(json.loads(file.attrs["screen"]) | {"arms": arms})
-        _refused(_run("report", path, "--out-dir", tmp_path / "out"), path)
+        refused(_run("report", path, "--out-dir", tmp_path / "out"), path)
         assert not (tmp_path / "out").exists()
 
 
 def test_dims_and_kinds_are_held_against_what_reanalyze_writes(tmp_path: Path) -> None:
-    turned = _small()
+    turned = small_tree()
     turned["decision"] = xr.DataTree(turned["decision"].to_dataset().transpose("depth", "candidate", "cell"))
-    _refused(_run("show", _write(turned, tmp_path / "turned.nc")), tmp_path / "turned.nc")
-    dated = _small()
+    refused(_run("show", _write(turned, tmp_path / "turned.nc")), tmp_path / "turned.nc")
+    dated = small_tree()
     rate = dated["comparison"].to_dataset()
     rate["rate"] = rate["rate"].astype("datetime64[ns]").drop_attrs()
     dated["comparison"] = xr.DataTree(rate)
-    _refused(_run("show", _write(dated, tmp_path / "dated.nc")), tmp_path / "dated.nc")
+    refused(_run("show", _write(dated, tmp_path / "dated.nc")), tmp_path / "dated.nc")
 
 
 @pytest.mark.parametrize("value", [np.nan, -0.5])
 def test_draws_that_are_no_numbers_are_not_handed_on(value: float, tmp_path: Path) -> None:
-    tree = _small()
+    tree = small_tree()
     draws = tree["posterior/w"].to_dataset().copy(deep=True)
     draws["s_run"][0, 0] = value
     draws["fixed_survival"][0, 0, 0, 3, 0] = value
@@ -252,7 +256,7 @@ def test_draws_that_are_no_numbers_are_not_handed_on(value: float, tmp_path: Pat
     path = _write(tree, tmp_path / "posterior.nc")
     for kind in ("priors", "vllm-synthetic"):
         result = _run("export", kind, path)
-        _refused(result, path)
+        refused(result, path)
         assert "draws of" in result.stderr
 
 
@@ -274,7 +278,7 @@ def test_an_error_of_the_block_is_the_file_s_and_one_of_this_program_passes(smal
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An honest file of records with names that are not."""
     folder = tmp_path_factory.mktemp("hostile")
-    tree = _renamed(_small(), "S/c", RAW)
+    tree = _renamed(small_tree(), "S/c", RAW)
     provenance = json.loads(tree.attrs["provenance"]) | {"study": f"s{RAW}"}
     told = json.loads(tree.attrs["comparison"])
     told["cells"][0] |= {"sentence": f"first{RAW}", "worker": "=cmd|' /C calc'!A0"}

@@ -85,6 +85,33 @@ def _left_out(keys: list[str]) -> xr.Dataset:
     return xr.Dataset({name: ("run", values) for name, values in columns.items()}, {"run_name": ("run", keys)})
 
 
+def run_keys(runs: xr.Dataset) -> list[str]:
+    """Names of runs as a fit gives them."""
+    return [f"{c}/{r}" for c, r in zip(runs["cell"].values, runs["run_id"].values, strict=True)]
+
+
+def fitted_tree(cells: xr.Dataset, runs: xr.Dataset) -> xr.DataTree:
+    """What a fit of one worker leaves, as far as a result stores it."""
+    keys = run_keys(runs)
+    run_cells = [str(c) for c in runs["cell"].values]
+    posterior, prior = (draws_of(cells, keys, run_cells, seed, width) for seed, width in ((1, 1.0), (2, 3.0)))
+    rng = np.random.default_rng(3)
+    accepted = runs["accepted"].values
+    predictive = xr.Dataset(
+        {
+            "accepted": (
+                ("chain", "draw", "run", "position"),
+                np.maximum(accepted + rng.integers(-40, 41, (CHAINS, DRAWS, *accepted.shape)), 0),
+            ),
+            "step_ms": (("chain", "draw", "run"), 73.0 + rng.standard_normal((CHAINS, DRAWS, len(keys)))),
+        },
+        coords={"position": cells["position"].values, "run_id": ("run", keys)},
+    )
+    fitted = xr.DataTree.from_dict({"posterior": posterior, "prior": prior, "posterior_predictive": predictive})
+    fitted.attrs["slope_taught"] = 0
+    return fitted
+
+
 def made_up_tree(folder: Path, cell: str = "c", with_reasons: bool = True, synthetic: bool = True) -> xr.DataTree:
     """Two cells of one worker; the second has a measured fixed arm beside its dynamic runs."""
     rows: list[dict[str, Any]] = [
@@ -99,31 +126,14 @@ def made_up_tree(folder: Path, cell: str = "c", with_reasons: bool = True, synth
     inputs = usable_inputs(study)
     cells = screen(study, inputs.runs)
     object.__setattr__(study, "synthetic", synthetic)
-    keys = [f"{c}/{r}" for c, r in zip(inputs.runs["cell"].values, inputs.runs["run_id"].values, strict=True)]
-    runs = [str(c) for c in inputs.runs["cell"].values]
-    posterior, prior = (draws_of(cells, keys, runs, seed, width) for seed, width in ((1, 1.0), (2, 3.0)))
-    rng = np.random.default_rng(3)
-    accepted = inputs.runs["accepted"].values
-    predictive = xr.Dataset(
-        {
-            "accepted": (
-                ("chain", "draw", "run", "position"),
-                np.maximum(accepted + rng.integers(-40, 41, (CHAINS, DRAWS, *accepted.shape)), 0),
-            ),
-            "step_ms": (("chain", "draw", "run"), 73.0 + rng.standard_normal((CHAINS, DRAWS, len(keys)))),
-        },
-        coords={"position": cells["position"].values, "run_id": ("run", keys)},
-    )
-    fitted = xr.DataTree.from_dict({"posterior": posterior, "prior": prior, "posterior_predictive": predictive})
-    fitted.attrs["slope_taught"] = 0
-    trees = {"w": fitted}
+    trees = {"w": fitted_tree(cells, inputs.runs)}
     rates, comparison, decision = compare(study, cells, inputs.runs, trees, Rule())
     told = {"diagnostics": {"w": {"survival_rhat": 1.0012345}}, "priors": Priors().as_dict()}
     document = comparison_document(study, cells, comparison, decision, Rule(), told)
     groups = {"runs": inputs.runs, "screen": cells, "rates": rates, "comparison": comparison, "decision": decision}
     if with_reasons:
         groups |= explanations(cells, inputs.runs, rates, decision, trees, Priors())
-        groups["left_out/w"] = _left_out(keys)
+        groups["left_out/w"] = _left_out(run_keys(inputs.runs))
     provenance = {
         "study": study.name, "study_sha256": study.sha256, "settings": {"seed": 1}, "versions": {"draftdepth": "0"},
     }  # fmt: skip
