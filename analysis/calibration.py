@@ -1,7 +1,8 @@
 """Simulation-based calibration: parameters from the priors, made-up runs, a fit, and where the truth ranks in its draws.
 
 Talts et al. 2018, "Validating Bayesian inference algorithms with simulation-based calibration". If model, simulator and
-sampler agree, every rank is uniform.
+sampler agree, every rank is uniform. The log likelihood of the counts is ranked too, since it depends on the counts as well as
+on the parameters (Modrák et al. 2023, "Simulation-based calibration checking for Bayesian computation").
 """
 
 from collections.abc import Iterator
@@ -15,13 +16,15 @@ from ..data.words import CELL, CHAIN, DEPTH, DRAW, ESTIMAND, POSITION, SCENARIO,
 from ..models.derive import derived
 from ..models.evidence import Evidence, Floats, evidence_of
 from ..models.fit import Stated, forward_draws, sampled_variables
+from ..models.leave_out import log_likelihood_of_counts
+from ..models.population import population
 from ..models.priors import Priors
 from ..models.sampling import Settings, divergences, named_seed, sample
 from ..models.simulation import at_level, simulated
 from .rates import FIXED_DEPTH, INTEGRATED, rate_draws
 
 DRAWS, TUNE, CHAINS = 200, 500, 2
-QUANTITIES = ("rate", "fixed_survival", "gain", "best_depth", "delta", "row_slope", "step_ms")
+QUANTITIES = ("rate", "fixed_survival", "gain", "best_depth", "delta", "row_slope", "step_ms", "log_likelihood")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,12 @@ class Calibration:
         stated = Stated.of(evidence, fitted_priors, config_ms)
         return cls(study, cells.sel({CELL: list(evidence.cells)}), stated, worlds, priors, seed, group)
 
-    def _entries(self, draws: xr.Dataset, evidence: Evidence) -> dict[str, Floats]:
-        """Reported quantities on draws: shape (draw, entry)."""
-        found = rate_draws(self.study, self.cells, draws, evidence.teaches_slope)
+    def _entries(self, free: xr.Dataset, counts: Evidence, priors: Priors, seed: int) -> dict[str, Floats]:
+        """Reported quantities on sampled variables that `seed` completes, and the log likelihood of counts: (draw, entry)."""
+        config_ms = self.stated.config_ms
+        draws, _ = derived(free, counts, priors, config_ms, seed)
+        told = log_likelihood_of_counts(free, population(free, counts, priors, seed), counts, priors)
+        found = rate_draws(self.study, self.cells, draws, counts.teaches_slope)
         at = {ESTIMAND: FIXED_DEPTH, SCENARIO: INTEGRATED}
         rate, gain = (found[name].sel(at).sel({DEPTH: found[DEPTH] > 0}) for name in ("rate", "gain_current"))
         deepest = draws["fixed_survival"].isel({DEPTH: -1})
@@ -83,7 +89,7 @@ class Calibration:
             "fixed_survival": deepest, "delta": draws["delta"], "row_slope": draws["row_slope"].isel({CELL: 0}),
         }  # fmt: skip
         front = draws.sizes[CHAIN] * draws.sizes[DRAW]
-        out = {}
+        out = {"log_likelihood": told.reshape(front, 1)}
         for name, values in some.items():
             ordered = values.transpose(CHAIN, DRAW, *(dim for dim in (CELL, DEPTH, POSITION) if dim in values.dims))
             out[name] = np.asarray(ordered.values).reshape(front, -1)
@@ -95,7 +101,8 @@ class Calibration:
         steps = self.stated.evidence.positions
         of_depth = [f"{cell}, depth {d}" for cell in cells for d in steps]
         of_position = [f"{cell}, position {i}" for cell in cells for i in steps]
-        each = {"rate": of_depth, "gain": of_depth, "fixed_survival": of_position, "row_slope": ["first cell"]}
+        each = {"rate": of_depth, "gain": of_depth, "fixed_survival": of_position, "row_slope": ["first cell"],
+                "log_likelihood": ["all counts"]}  # fmt: skip
         return {name: each.get(name, list(cells)) for name in QUANTITIES}
 
     def ranked(self, number: int) -> Ranked:
@@ -104,12 +111,11 @@ class Calibration:
         world = self.worlds.isel({DRAW: [number]})
         base, config_ms = self.stated.evidence, self.stated.config_ms
         evidence = simulated(world, base, self.world_priors, config_ms, seed)
-        truth, _ = derived(world, base, self.world_priors, config_ms, seed)
         fed = self.stated.given(evidence)
         settings = Settings(seed, draws=DRAWS, tune=TUNE, chains=CHAINS)
         raw = sample(fed.model, fed.program, settings, named_seed(seed, "fit"))
-        draws, _ = derived(sampled_variables(raw), evidence, fed.priors, config_ms, named_seed(seed, "conditional"))
-        true, found = self._entries(truth, base), self._entries(draws, evidence)
+        true = self._entries(world, evidence, self.world_priors, seed)
+        found = self._entries(sampled_variables(raw), evidence, fed.priors, named_seed(seed, "conditional"))
         rng = np.random.default_rng([seed, 3])
         pit = {name: _pit(true[name][0], found[name], rng) for name in QUANTITIES}
         return Ranked(number, pit, divergences(raw))

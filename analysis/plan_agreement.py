@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +42,9 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Fast and full analyses of one design's experiments; `same` says whether both verdicts agree, a row an experiment.
+    """Fast and full analyses of the same experiments of one design, both in every array: shape (2, experiment).
 
-    `right`, `wrong` hold fast and full, (2, experiment); `p_gain` and `half_width` likewise.
+    `covered`: whether the world's own gain lies in the 90 % interval.
     """
 
     design: Design
@@ -51,7 +52,18 @@ class Agreement:
     wrong: Flags
     p_gain: Floats
     half_width: Floats
+    covered: Flags
     divergent: int
+
+    @classmethod
+    def over(cls, found: "tuple[Agreement, ...]") -> "Agreement":
+        """All experiments of several designs, named by the first."""
+
+        def joint(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(entry, name) for entry in found], axis=1)
+
+        sides = joint("right"), joint("wrong"), joint("p_gain"), joint("half_width"), joint("covered")
+        return cls(found[0].design, *sides, sum(entry.divergent for entry in found))
 
     @property
     def difference(self) -> tuple[float, float]:
@@ -116,18 +128,21 @@ def _fast(worlds: Worlds, design: Design) -> Posterior:
 
 def _agreement(worlds: Worlds, design: Design, full: list[Refit]) -> Agreement:
     chosen = list(design.worlds)
-    better = worlds.log_gain(design.arm.name, design.other.name)[chosen] > 0
-    posterior = _fast(worlds, design)
+    truth = worlds.log_gain(design.arm.name, design.other.name)[chosen]
+    better, posterior = truth > 0, _fast(worlds, design)
     fast = decided(posterior, worlds.rule)
     verdicts = np.array([verdict_of(entry, worlds.rule) for entry in full])
     change = np.stack([fast.change[chosen, 0], verdicts[:, 0]])
     keep = np.stack([fast.keep[chosen, 0], verdicts[:, 1]])
+    centre = np.stack([posterior.centre()[chosen, 0], np.array([entry.centre for entry in full])])
+    width = np.stack([posterior.half_width()[chosen, 0], np.array([entry.half_width for entry in full])])
     return Agreement(
         design,
         (change & better) | (keep & ~better),
         (change & ~better) | (keep & better),
         np.stack([posterior.p_gain()[chosen, 0], np.array([entry.p_gain for entry in full])]),
-        np.stack([posterior.half_width()[chosen, 0], np.array([entry.half_width for entry in full])]),
+        width,
+        np.abs(truth - centre) <= width,
         sum(entry.divergences > 0 for entry in full),
     )
 

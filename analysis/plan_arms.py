@@ -10,7 +10,7 @@ import xarray as xr
 from ..data.errors import InputError
 from ..data.plan_arm import Arm
 from ..data.plan_file import Design
-from ..data.words import CELL, CHAIN, DEPTH, DRAW, FIXED, RUN, Label
+from ..data.words import CELL, CHAIN, DEPTH, DRAW, FIXED, Label
 from ..models import recursion
 from . import equations
 from .plan_spread import Spreads, run_mean_survival
@@ -172,9 +172,8 @@ def arm_draws(
         logit, anchor = _logit(_hazards(survival)), np.full_like(step, config[arm.depth])
     else:
         assert dynamic is not None
-        logit = _logit(dynamic.hazard[:, : arm.depth])
-        if screened_fixed or arm.depth != cap:  # another cap moves later rounds as another depth does
-            logit = logit + draws["omega"].sel({DEPTH: arm.depth}).values[:, None]
+        moved = draws["omega_cap"].sel({DEPTH: arm.depth}).values[:, None]  # as another cap moves later rounds
+        logit = _logit(dynamic.hazard[:, : arm.depth]) + moved
         anchor = _anchor(dynamic.exposure[:, : arm.depth], config)
     slope = np.asarray(draws["row_slope"].values, dtype=float)
     duration = equations.verify_ms(step, 0.0, slope, batch, anchor, now)
@@ -199,8 +198,3 @@ def seen_depths(runs: xr.Dataset) -> dict[str, int]:
     for cell, depth in zip(runs[CELL].values.tolist(), runs["policy_depth"].values.tolist(), strict=True):
         out[str(cell)] = max(out.get(str(cell), 0), int(depth))
     return out
-
-
-def fixed_depths(runs: xr.Dataset) -> dict[str, int]:
-    """The deepest fixed depth that was run in each cell; cells without any are left out."""
-    return seen_depths(runs.isel({RUN: np.flatnonzero(runs["policy"].values == FIXED)}))

@@ -11,7 +11,7 @@ from ..data.plan_file import STORED, Plan
 from ..data.words import CELL, CHAIN, DEPTH, DRAW, DYNAMIC, FIXED
 from ..models.sampling import named_seed
 from .decision import Rule
-from .plan_arms import ArmDraws, arm_draws, chosen_draws, effect_draws, fixed_depths, seen_depths, spreads_of
+from .plan_arms import ArmDraws, arm_draws, chosen_draws, effect_draws, seen_depths, spreads_of
 from .plan_experiment import Analysis, Arrangement
 from .plan_posterior import GainPrior
 from .plan_prior import JointPrior
@@ -29,9 +29,7 @@ ANALYSIS_DRAWS = 64
 class Stored:
     """An arm in every stored draw, where worlds are some of them: its true rate, and what its pooled runs will show.
 
-    `mean_logit` are hazards of the mean over runs without `untold`, the transport that worlds have and a fit will not: the
-    full model takes the deepest fixed depth that was measured for the origin of transport, and has none there. So a fixed
-    arm that is deeper than any stored one is analysed without it.
+    `mean_logit` are hazards of the mean over runs, transport among them: a fit of the new runs will believe the same of it.
     """
 
     draws: ArmDraws
@@ -39,9 +37,9 @@ class Stored:
     mean_logit: Floats
 
     @classmethod
-    def of(cls, draws: ArmDraws, run_sd: Floats, untold: Floats) -> "Stored":
-        """From draws of the arm, the spread of its runs, and the transport that no fit will know."""
-        return cls(draws, draws.rate(run_sd), draws.mean_logit(run_sd) - untold[:, None])
+    def of(cls, draws: ArmDraws, run_sd: Floats) -> "Stored":
+        """From draws of the arm and the spread of its runs."""
+        return cls(draws, draws.rate(run_sd), draws.mean_logit(run_sd))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,6 @@ def worlds_of(plan: Plan, rule: Rule, stored: xr.DataTree, seed: int) -> Worlds:
     requests: dict[str, int] = {}
     known: dict[str, Stored] = {}
     caps: dict[str, int] = {}
-    fixed = fixed_depths(stored["runs"].to_dataset())
     at_cell = {arm.cell: group_of(stored, arm.cell).sel({CELL: arm.cell}).load() for arm in plan.arms}
     for arm in plan.arms:
         drawn = chosen_draws(at_cell[arm.cell], size)
@@ -187,12 +184,10 @@ def worlds_of(plan: Plan, rule: Rule, stored: xr.DataTree, seed: int) -> Worlds:
         rng = np.random.default_rng(named_seed(seed, "plan", "runs", name))
         most, drift = plan.allowed.runs[-1], plan.design.drift_sd
         runs[name] = simulate_arm(arms[name], spreads[name], plan.allowed.rounds, most, requests[name], drift, rng)
-        beyond = arm.kind == FIXED and arm.depth > fixed.get(arm.cell, 0)
         every = chosen_draws(at_cell[arm.cell], at_cell[arm.cell].sizes[CHAIN] * at_cell[arm.cell].sizes[DRAW])
         rng = np.random.default_rng(named_seed(seed, "plan", "remote scalar"))
         whole = arm_draws(arm, cell, every, seen[arm.cell], effect_draws(plan.design, every.sizes[DRAW], rng))
-        transport = every["omega"].sel({DEPTH: arm.depth}).values
-        known[name] = Stored.of(whole, spreads_of(every).run, transport if beyond else 0.0 * transport)
+        known[name] = Stored.of(whole, spreads_of(every).run)
         caps[name] = int(cell["cap"]) if str(cell["policy"].values) == DYNAMIC else 0
         beliefs[name] = spreads_of(chosen_draws(at_cell[arm.cell], ANALYSIS_DRAWS, offset=0.5))
     page = _page_chances(stored["decision"].to_dataset())

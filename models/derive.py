@@ -10,6 +10,7 @@ from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
 from .repetition import recorded, repeated
 from .step_arms import arm_ms, reference_ms, rows_ms, single_arm
+from .transport import of_caps
 
 NODES = 7
 """Gauss-Hermite nodes for the mean over the run effect: exact to 1e-6 for run effects up to 0.5 on the logit."""
@@ -71,8 +72,8 @@ def derived(
         Quantities over (chain, draw) and cell, run, position, depth, verified_depth: `survival` of the screened policy
         (0 beyond its cap), `fixed_survival` (depth d verified throughout, with transport), `exposure` (of the screened
         policy), `p_verified`, `verified_chance` v and `acceptance` a of a dynamic policy, `step_ms` of the screened
-        policy, `step_base_ms` at `origin_ms`, `row_slope` a row, `delta`, `omega`, `overlap`, `overhead_ms`,
-        `run_fixed_survival`, and the hyperparameters; shares and ms. And a repetition of each run: `accepted` (run,
+        policy, `step_base_ms` at `origin_ms`, `row_slope` a row, `delta`, `omega` of fixed depths, `omega_cap` of the
+        dynamic policy's caps, `overlap`, `overhead_ms`, `run_fixed_survival`, and the hyperparameters; shares and ms. And a repetition of each run: `accepted` (run,
         position) counts and `step_ms` (run), the median request's step, NaN where the run has no time.
     """
     held = population(draws, evidence, priors, seed)
@@ -107,6 +108,7 @@ def derived(
         "delta": ((*dims, CELL), held.delta),
         "kappa": (dims, held.kappa),
         "omega": ((*dims, CELL, DEPTH), held.omega),
+        "omega_cap": ((*dims, CELL, DEPTH), of_caps(evidence, held.omega)),
         "overlap": (dims, rng.beta(priors.overlap_alpha, priors.overlap_beta, front)),
         "overhead_ms": (dims, priors.overhead_top_ms * rng.beta(2.0, 2.0, front), {"units": "ms"}),
         "run_fixed_survival": ((*dims, RUN, POSITION), runs.fixed_survival),

@@ -17,8 +17,8 @@ type Flags = npt.NDArray[np.bool_]
 class Evidence:
     """Indices and counts; `dynamic_cell` marks cells whose hazards are those of a dynamic policy.
 
-    `origin` is the depth at which transport is zero: the deepest fixed depth of a cell, or its cap. `origin_steps` is 1
-    where that depth was never run fixed (one step of transport stands before it).
+    `origin` is where transport starts from (`models.transport`): the screened depth of a cell, or the deepest cap of its
+    dynamic policy where a fixed depth was screened beside one.
     """
 
     cells: tuple[str, ...]
@@ -40,7 +40,6 @@ class Evidence:
     screened_depth: Ints  # of each cell
     cap: Ints  # of each cell: deepest position that any run may have exposed
     origin: Ints
-    origin_steps: Ints
     start: Ints  # of each run: starts of the server, over all cells
     times: Floats  # of each request
     time_run: Ints  # of each request
@@ -157,8 +156,7 @@ def evidence_of(runs: xr.Dataset) -> Evidence:
         screened_fixed=fixed[first],
         screened_depth=depth[first],
         cap=np.maximum(deepest_fixed, deepest_dynamic),
-        origin=np.where(deepest_fixed > 0, deepest_fixed, deepest_dynamic),
-        origin_steps=np.where(deepest_fixed > 0, 0, 1),
+        origin=np.where(fixed[first] & (deepest_dynamic > 0), deepest_dynamic, depth[first]),
         start=start.astype(np.int64),
         times=runs["step_ms"].values[known],
         time_run=np.nonzero(known)[0].astype(np.int64),

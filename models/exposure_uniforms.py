@@ -1,8 +1,9 @@
 """The uniforms U behind the exposure, in the coordinates in which counts tell of them.
 
-Fixed runs beside dynamic ones teach the masked tail: they fix their own hazard g closely, wherever the hazard h of the dynamic
-policy lies. At the first position g = h + (1 - h) share, so what is sampled is how far logit g lies above logit h; later
-positions follow nearly. Counts of what was verified are taken by `exposure_verified`.
+Fixed runs beside dynamic ones teach the masked tail: they fix their own hazard closely, wherever the hazard h of the dynamic
+policy and the transport omega lie. At the first position g = h + (1 - h) share before transport, so what is sampled is how
+far logit g lies above logit h; later positions follow nearly. Counts of what was verified are taken by `exposure_verified`: where
+they are known by position, beside fixed runs too, they tell v more closely, and fixed runs are left to tell delta.
 """
 
 from typing import Any
@@ -25,25 +26,26 @@ def tells_tail(evidence: Evidence) -> Flags:
 
 
 def _fixed_logits(evidence: Evidence, cells: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Logit share that fixed runs passed, its information, trials (cell, position); weights of their effects (cell, run)."""
+    """Logit share that fixed runs passed, its information, trials: (cell, position); weights of runs: (cell, position, run)."""
     logit, information = counted_logits(evidence)
     taught = tells_tail(evidence)[:, None]
     information = information * taught
     known = by_cell(evidence, information)
     estimate = by_cell(evidence, information * logit) / np.maximum(known, 1e-9)
     trials = by_cell(evidence, np.column_stack([evidence.rounds, evidence.accepted])[:, :-1] * evidence.inside * taught)
-    weights = shares_of_cells(evidence, information.sum(axis=1))
+    weights = np.stack([shares_of_cells(evidence, of_run) for of_run in information.T], axis=1)
     return estimate[cells], known[cells], trials[cells], weights[cells]
 
 
 def _by_gap(
-    evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any, overdispersion: Any, t: Any
-) -> tuple[Any, Any]:
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, omega: Any, cells: Ints, delta: Any, overdispersion: Any,
+    t: Any,
+) -> tuple[Any, Any]:  # fmt: skip
     """U of cells whose masked tail fixed runs teach, and the log density of t."""
     estimate, information, trials, weights = _fixed_logits(evidence, cells)
-    reference = logits[cells] + pt.dot(weights, shift)[:, None]
+    reference = logits[cells] + pt.dot(weights, shift)
     sd, known = open_width(information, trials, overdispersion)
-    gap, change = gap_above(reference, estimate, sd, known, t)
+    gap, change = gap_above(reference + pt.dot(weights, omega), estimate, sd, known, t)
     g, h = expit(reference + gap, pt), expit(reference, pt)
     share = -g * pt.expm1(-gap)  # (g - h) / (1 - h)
     below = delta[:, None]
@@ -56,15 +58,15 @@ def _by_gap(
 def ways(evidence: Evidence, cells: Ints) -> dict[str, Flags]:
     """Which cells are sampled in which coordinates."""
     with_runs = [np.isin(cells, evidence.cell[runs_at(evidence, level)]) for level in (Level.L1, Level.L2, Level.L3)]
-    gap = evidence.mixed[cells]
-    ratio = with_runs[1] & ~with_runs[2] & ~gap
+    gap = evidence.mixed[cells] & ~with_runs[1] & ~with_runs[2]
+    ratio = with_runs[1] & ~with_runs[2]
     total = with_runs[0] & ~with_runs[1] & ~with_runs[2] & ~gap
     return {"masked_gap": gap, "verified_ratio": ratio, "verified_total": total}
 
 
 def state_uniforms(
-    evidence: Evidence, priors: Priors, logits: Any, shift: Any, cells: Ints, delta: Any, kappa: Any, overdispersion: Any,
-    forward: bool,
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, omega: Any, cells: Ints, delta: Any, kappa: Any,
+    overdispersion: Any, forward: bool,
 ) -> Any:  # fmt: skip
     """U of the exposure of some cells, uniform whatever the hazard, so that one prior serves every level.
 
@@ -72,8 +74,8 @@ def state_uniforms(
     ----------
     evidence, priors
         What the model is built from.
-    logits, shift
-        In-sample logit hazards (cell, position) and each run's difference to its cell.
+    logits, shift, omega
+        In-sample logit hazards (cell, position), each run's difference to its cell, and the transport of fixed runs.
     cells
         Whose exposure stands in the likelihood.
     delta, kappa, overdispersion
@@ -93,11 +95,13 @@ def state_uniforms(
             continue
         places = np.flatnonzero(chosen)
         t = pm.Flat(name, shape=(len(places), deepest))
-        some = (evidence, priors, logits, shift, cells[places])
         if name == "masked_gap":
-            u, density = _by_gap(*some, delta[places], overdispersion, t)
+            u, density = _by_gap(
+                evidence, priors, logits, shift, omega, cells[places], delta[places], overdispersion, t
+            )
         else:
-            u, density = (by_ratio if name == "verified_ratio" else by_total)(*some, kappa, overdispersion, t)
+            by = by_ratio if name == "verified_ratio" else by_total
+            u, density = by(evidence, priors, logits, shift, cells[places], kappa, overdispersion, t)
         pm.Potential(f"{name}_density", density)
         out, plain[places] = pt.set_subtensor(out[places], u), False
     if plain.any():

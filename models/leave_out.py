@@ -13,6 +13,7 @@ from .observations import Trials, totals, trials_of
 from .population import Population
 from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, step_chances, total_moments, verified_chance
+from .transport import of_runs
 
 NODES = 15
 
@@ -46,8 +47,9 @@ class _Run:
         cell, deepest = int(evidence.cell[run]), evidence.deepest
         self.run, self.evidence, self.priors = run, evidence, priors
         self.logit, self.uniform = (x[..., cell, :].reshape(-1, 1, deepest) for x in (held.logit, held.uniform))
-        self.delta, self.omega, self.kappa = (
-            x.reshape(-1, 1, 1) for x in (held.delta[..., cell], held.omega[..., cell, evidence.depth[run]], held.kappa)
+        of_dynamic, of_fixed = (moved[..., run] for moved in of_runs(evidence, held.omega))
+        self.delta, self.kappa, self.of_dynamic, self.omega = (
+            x.reshape(-1, 1, 1) for x in (held.delta[..., cell], held.kappa, of_dynamic, of_fixed)
         )
         self.overdispersion = draws["overdispersion"].values.reshape(-1, 1)
         self.fixed, self.masked = bool(evidence.fixed[run]), bool(evidence.dynamic_cell[cell])
@@ -59,7 +61,7 @@ class _Run:
 
     def chances(self, effect: Floats) -> tuple[dict[str, Floats], Floats]:
         """Chance of each step (draw, node, position), and exposure; effect is (draw, node)."""
-        h = expit(self.logit + effect[..., None], np)
+        h = expit(self.logit + self.of_dynamic + effect[..., None], np)
         v = verified_chance(h, self.uniform, self.priors.exposure_power, self.priors.exposure_shape)
         e = exposure(h, v, self.kappa, np)
         accepted = h
@@ -84,6 +86,19 @@ class _Run:
             square = (self.evidence.verified_tokens[self.run] - mean) ** 2 / variance
             out -= 0.5 * (np.log(2.0 * np.pi * variance) + square)
         return out
+
+
+def log_likelihood_of_counts(draws: xr.Dataset, held: Population, evidence: Evidence, priors: Priors) -> Floats:
+    """Log probability of all counts given everything, run effects too: shape (chain, draw).
+
+    As `log_likelihoods` takes its arguments.
+    """
+    centred = held.logit_in_sample - held.logit  # of all positions alike: the mean effect of the cell's runs
+    trials, out = trials_of(evidence), np.zeros((held.run_sd.size, 1))
+    for run in np.flatnonzero(evidence.counted):
+        effect = held.run_shift[..., run] + centred[..., evidence.cell[run], 0]
+        out += _Run(int(run), draws, held, evidence, priors, trials).log_likelihood(effect.reshape(-1, 1))
+    return out.reshape(held.run_sd.shape)
 
 
 def log_likelihoods(

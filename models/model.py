@@ -25,35 +25,9 @@ from .recursion import (
 from .spreads import half_normal
 from .step_arms import run_anchor
 from .timing import state_times
+from .transport import state_transport
 
 SMALLEST_OVERDISPERSION = 1e-7  # a concentration of 1e7: a binomial to all purposes, and finite in floating point
-
-
-def transport_steps(evidence: Evidence) -> list[tuple[int, int]]:
-    """Steps (cell, depth to depth + 1) of the walk that some fixed run's likelihood holds."""
-    steps = {
-        (int(k), e)
-        for k, d in zip(evidence.cell[evidence.fixed], evidence.depth[evidence.fixed], strict=True)
-        for e in range(int(d), int(evidence.origin[k]))
-        if d > 0
-    }
-    return sorted(steps)
-
-
-def _transport(evidence: Evidence, priors: Priors) -> Any:
-    """omega of each run: a random walk in depth away from the cell's origin, zero there and for dynamic runs."""
-    s_transport = half_normal("s_transport", priors.transport_scale)
-    steps = transport_steps(evidence)
-    if not steps:
-        return pt.zeros(len(evidence.cell))
-    step = pm.Normal("transport_step", 0.0, 1.0, shape=len(steps))
-    taken = np.array(
-        [
-            [float(fixed and k == j and d <= e) for j, e in steps]
-            for k, d, fixed in zip(evidence.cell, evidence.depth, evidence.fixed, strict=True)
-        ]
-    )
-    return s_transport * pt.dot(taken, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +50,13 @@ def _state_totals(evidence: Evidence, data: dict[str, Any], exposed: _Exposed, e
 
 
 def _exposed(
-    evidence: Evidence, priors: Priors, logits: Any, shift: Any, hazard: Any, overdispersion: Any, forward: bool
-) -> tuple[_Exposed, tuple[Ints, Any]]:
+    evidence: Evidence, priors: Priors, logits: Any, shift: Any, omega: Any, hazard: Any, overdispersion: Any, forward: bool,
+) -> tuple[_Exposed, tuple[Ints, Any]]:  # fmt: skip
     """Exposure where it matters; and the fixed runs of mixed cells with their hazards had every position been verified."""
     cells = np.flatnonzero(evidence.exposure_matters)
     kappa = half_normal("kappa", priors.rejected_gap_scale)
     delta = half_normal("delta", priors.masked_gap_scale, shape=len(cells))
-    uniform = state_uniforms(evidence, priors, logits, shift, cells, delta, kappa, overdispersion, forward)
+    uniform = state_uniforms(evidence, priors, logits, shift, omega, cells, delta, kappa, overdispersion, forward)
     runs = np.flatnonzero(evidence.exposure_matters[evidence.cell])
     of_run = np.searchsorted(cells, evidence.cell[runs])
     h = hazard[runs]
@@ -122,19 +96,22 @@ def build_model(
         data = {name: pm.Data(name, value) for name, value in observations(evidence).items()}
         overdispersion = half_normal("overdispersion", priors.overdispersion_scale)
         logits, shift = state_hazards(evidence, priors, overdispersion, forward)
+        of_dynamic, omega = state_transport(evidence, priors)
+        shift = shift + of_dynamic
         hazard = expit(logits[evidence.cell] + shift[:, None], pt)
-        omega = _transport(evidence, priors)[:, None]
         anchor: Any = config_ms[evidence.depth]
         accepted, chances, exposed = hazard, {}, None
         if evidence.exposure_matters.any():
-            exposed, (taught, unmasked) = _exposed(evidence, priors, logits, shift, hazard, overdispersion, forward)
+            exposed, (taught, unmasked) = _exposed(
+                evidence, priors, logits, shift, omega, hazard, overdispersion, forward
+            )
             accepted = pt.set_subtensor(hazard[taught], unmasked)
             mean = run_anchor(evidence, exposed.runs, exposed.e, config_ms, pt)
             anchor = pt.set_subtensor(pt.as_tensor(anchor)[exposed.runs], mean)
             chances = step_chances(exposed.hazard, exposed.v, exposed.e, exposed.kappa, pt)
             if len(totals(evidence)):
                 _state_totals(evidence, data, exposed, overdispersion)
-        accepted = shifted(accepted, omega, pt)
+        accepted = shifted(accepted, omega[:, None], pt)
         concentration = 1.0 / (overdispersion + SMALLEST_OVERDISPERSION)
         for name, trials in trials_of(evidence).items():
             of_run = trials.run if exposed is None or name == "accepted" else np.searchsorted(exposed.runs, trials.run)

@@ -15,10 +15,10 @@ from .contrasts import Contrasts
 from .coordinates import exposed_places, runs_of_cells
 from .evidence import Evidence, Floats
 from .hierarchy import cell_variance, draw_means
-from .model import transport_steps
 from .priors import Priors
 from .spreads import not_nothing
 from .starts import start_shares
+from .transport import sampled_steps, walk
 
 type Generator = np.random.Generator
 
@@ -79,20 +79,6 @@ def _logits(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, 
     return logits, logits - effect[..., None]
 
 
-def _omega(draws: _Draws, evidence: Evidence) -> Floats:
-    """The walk of every cell and depth, sampled steps and others; one more step before it where no run was fixed."""
-    cells, deepest = len(evidence.cells), evidence.deepest
-    step = draws.normal(cells, deepest)
-    if sampled := transport_steps(evidence):
-        step[..., [k for k, _ in sampled], [e for _, e in sampled]] = draws["transport_step"]
-    sums = np.concatenate([np.zeros((*step.shape[:-1], 1)), np.cumsum(step, axis=-1)], axis=-1)
-    at_origin = sums[..., np.arange(cells), evidence.origin][..., None]
-    depth = np.arange(deepest + 1)
-    sign = np.where(depth < evidence.origin[:, None], -1.0, 1.0)
-    first = evidence.origin_steps[:, None] * draws.normal(cells, 1)
-    return np.asarray(draws["s_transport"][..., None, None] * (first + sign * (sums - at_origin)))
-
-
 def _times(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats, Floats]:
     cells = len(evidence.cells)
     if "log_base" not in draws:
@@ -142,7 +128,9 @@ def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int)
     if "run_contrast" in held:
         contrasts = Contrasts.of(evidence)
         shift[..., contrasts.run] = contrasts.differences(held["run_contrast"], np)
-    omega = _omega(held, evidence)
+    steps = held.normal(cells, deepest + 1)
+    if "transport_step" in held:
+        steps[..., *sampled_steps(evidence)] = held["transport_step"]
     log_base, slope, gamma = _times(held, evidence, priors)
     return Population(
         in_sample,
@@ -152,7 +140,7 @@ def population(draws: xr.Dataset, evidence: Evidence, priors: Priors, seed: int)
         uniform,
         kappa,
         delta,
-        omega,
+        np.asarray(walk(evidence, held["s_transport"], steps)),
         log_base,
         np.asarray(slope),
         gamma,

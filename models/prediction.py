@@ -13,6 +13,7 @@ from .priors import Priors
 from .recursion import expit, fixed_hazard, shifted, verified_chance
 from .step_arms import arm_ms, reference_ms, rows_ms
 from .timing import run_noise
+from .transport import of_caps
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Fitted:
         cell, held = self.evidence.cells.index(arm.cell), self.held
         logit, uniform = (x[..., cell, :].reshape(-1, self.evidence.deepest) for x in (held.logit, held.uniform))
         s_run, delta = held.run_sd.reshape(-1, 1), held.delta[..., cell].reshape(-1, 1)
-        omega = held.omega[..., cell, arm.depth].reshape(-1, 1)
+        moved = of_caps(self.evidence, held.omega) if arm.dynamic else held.omega
+        omega = moved[..., cell, arm.depth].reshape(-1, 1)
         concentration = 1.0 / (self.draws["overdispersion"].values.reshape(-1) + SMALLEST_OVERDISPERSION)
         passed = np.zeros(len(s_run))
         for rounds in arm.rounds:
@@ -59,7 +61,7 @@ class Fitted:
             if self.evidence.dynamic_cell[cell] and not arm.dynamic:
                 v = verified_chance(g, uniform, self.priors.exposure_power, self.priors.exposure_shape)
                 g = fixed_hazard(g, v, delta, np)
-            p = np.clip(g if arm.dynamic else shifted(g, omega, np), 1e-9, 1.0 - 1e-9)
+            p = np.clip(shifted(g, omega, np), 1e-9, 1.0 - 1e-9)
             left = np.full(len(s_run), rounds)
             for i in range(arm.depth):
                 left = rng.binomial(left, rng.beta(p[:, i] * concentration, (1.0 - p[:, i]) * concentration))

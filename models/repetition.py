@@ -12,6 +12,7 @@ from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
 from .step_arms import expected_log_ms, run_anchor
 from .timing import requests_of_runs, run_noise
+from .transport import of_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,12 @@ class Recorded:
 
 def recorded(held: Population, evidence: Evidence, priors: Priors, config_ms: Floats) -> Recorded:
     """What the model says of each recorded run."""
-    h = expit(held.logit_in_sample[..., evidence.cell, :] + held.run_shift[..., None], np)
+    of_dynamic, omega = of_runs(evidence, held.omega)
+    h = expit(held.logit_in_sample[..., evidence.cell, :] + (held.run_shift + of_dynamic)[..., None], np)
     v = verified_chance(h, held.uniform[..., evidence.cell, :], priors.exposure_power, priors.exposure_shape)
     dynamic = evidence.dynamic_cell[evidence.cell][:, None]
     unmasked = np.where(dynamic, fixed_hazard(h, v, held.delta[..., evidence.cell, None], np), h)
-    omega = held.omega[..., evidence.cell, evidence.depth][..., None]
-    g = np.where(evidence.fixed[:, None], shifted(unmasked, omega, np), unmasked)
+    g = shifted(unmasked, omega[..., None], np)
     anchor = np.where(
         evidence.exposure_matters[evidence.cell],
         run_anchor(
@@ -40,7 +41,8 @@ def recorded(held: Population, evidence: Evidence, priors: Priors, config_ms: Fl
         ),
         config_ms[evidence.depth],
     )
-    return Recorded(np.where(evidence.fixed[:, None], g, h), np.cumprod(g, axis=-1), anchor, h, v)
+    chance = np.where(evidence.fixed[:, None], g, np.asarray(h, dtype=float))
+    return Recorded(chance, np.cumprod(g, axis=-1), anchor, h, v)
 
 
 def expected_log_steps(

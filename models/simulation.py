@@ -39,7 +39,7 @@ def at_level(evidence: Evidence, level: Level) -> Evidence:
     return replace(
         evidence, fixed=every, level=np.full(len(every), Level.L4.value),
         dynamic_cell=np.zeros_like(evidence.dynamic_cell), screened_fixed=np.ones_like(evidence.screened_fixed),
-        origin=evidence.cap, origin_steps=np.zeros_like(evidence.origin_steps),
+        origin=evidence.screened_depth,
     )  # fmt: skip
 
 

@@ -7,7 +7,21 @@ import numpy as np
 from ..analysis.plan_agreement import Agreement
 from ..data.words import Label
 
+INSIDE = 0.9  # of worlds, where both analyses are right
 TWO_SIDED = 1.959963984540054  # standard errors of a 95 % interval
+
+
+def _sides(found: Agreement) -> dict[str, Any]:
+    """Shares and means of both analyses over the experiments."""
+    return {
+        side: {
+            "assurance": found.right[place].mean(),
+            "wrong": found.wrong[place].mean(),
+            "half_width": found.half_width[place].mean(),
+            "covered": found.covered[place].mean(),
+        }
+        for place, side in enumerate(("fast", "full"))
+    }
 
 
 def agreement_document(found: tuple[Agreement, ...]) -> dict[str, Any] | None:
@@ -24,25 +38,13 @@ def agreement_document(found: tuple[Agreement, ...]) -> dict[str, Any] | None:
             "layout": design.arrangement.layout,
         }
         row |= {"runs": design.runs, "rounds": design.rounds, "experiments": len(design.worlds)}
-        for place, side in enumerate(("fast", "full")):
-            row[side] = {
-                "assurance": entry.right[place].mean(),
-                "wrong": entry.wrong[place].mean(),
-                "half_width": entry.half_width[place].mean(),
-            }
+        row |= _sides(entry)
         row |= {"difference": value, "difference_error": error, "divergent": entry.divergent}
         row["p_gain_apart"] = float(np.abs(entry.p_gain[1] - entry.p_gain[0]).mean())
         rows.append(row)
-    whole = Agreement(
-        found[0].design,
-        np.concatenate([entry.right for entry in found], axis=1),
-        np.concatenate([entry.wrong for entry in found], axis=1),
-        np.concatenate([entry.p_gain for entry in found], axis=1),
-        np.concatenate([entry.half_width for entry in found], axis=1),
-        sum(entry.divergent for entry in found),
-    )
+    whole = Agreement.over(found)
     value, error = whole.difference
-    return {
+    return _sides(whole) | {
         "designs": rows, "experiments": whole.right.shape[1], "difference": value, "difference_error": error,
-        "within_error": bool(abs(value) <= TWO_SIDED * error), "label": str(Label.ESTIMATED),
+        "covered_error": float(np.sqrt(INSIDE * (1.0 - INSIDE) / whole.right.shape[1])), "within_error": bool(abs(value) <= TWO_SIDED * error), "label": str(Label.ESTIMATED),
     }  # fmt: skip

@@ -108,6 +108,7 @@ def draws(size: int, spreads: dict[str, float], vary: float = 1.0) -> xr.Dataset
         "step_ms": (cell, 70.0 * np.exp(0.02 * z[:, 7])),
         "row_slope": (cell, np.full(size, 0.5)),
         "omega": ((*cell, "depth"), np.zeros((size, 6))),
+        "omega_cap": ((*cell, "depth"), np.zeros((size, 6))),
     }
     data: dict[str, Any] = {name: (dims, value[None, :, None]) for name, (dims, value) in values.items()}
     data["kappa"] = (one, kappa[None])

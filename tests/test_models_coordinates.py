@@ -78,8 +78,9 @@ def test_bases_starts_and_slope_have_the_law_of_the_page(group: str) -> None:
     if anchors:
         uniform, theta = compiled(model, anchors, densities)[0](at)
         names |= {"exposure_uniform": uniform, "theta": theta, "kappa": compiled(model, ["kappa"], densities)[0](at)[0]}
-    if "run_contrast" in model.named_vars:
-        names["run_contrast"] = compiled(model, ["run_contrast"], densities)[0](at)[0]
+    for name in ("run_contrast", "s_transport", "transport_step"):
+        if name in model.named_vars:
+            names[name] = compiled(model, [name], densities)[0](at)[0]
     done = pm.do(forward, {name: np.asarray(value, dtype=float) for name, value in names.items() if name != "log_base"})
     with done:
         law = done.logp(vars=[done["log_step"], done["log_base"]], jacobian=False)

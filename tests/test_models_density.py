@@ -11,6 +11,7 @@ from draftdepth.data.runs import runs_dataset
 from draftdepth.models.evidence import Evidence, evidence_of
 from draftdepth.models.model import build_model
 from draftdepth.models.priors import Priors
+from draftdepth.models.transport import paths, sampled_steps
 from pytensor.compile.mode import Mode
 from scipy import special, stats
 
@@ -36,6 +37,11 @@ SHALLOW: dict[str, Any] = {
     "request_rounds": 170,
     "accepted_position": [140, 110],
 }
+CAPPED: dict[str, Any] = {
+    "policy": {"kind": "dynamic", "cap": 2},
+    "request_rounds": 200,
+    "accepted_position": [150, 100],
+}
 TABLE = {"0": [10], "1": [5, 5], "2": [10, 15, 10], "3": [25, 30, 30, 60]}
 LEVELS: dict[str, list[dict[str, Any]]] = {
     "L0": [DYNAMIC, DYNAMIC | {"request_rounds": 220}],
@@ -44,6 +50,7 @@ LEVELS: dict[str, list[dict[str, Any]]] = {
     "L3": [DYNAMIC | {"accepted_by_verified": TABLE}],
     "L4": [FIXED, FIXED | {"request_rounds": 190}, SHALLOW],
     "mixed": [DYNAMIC | {"verified_tokens": 480}, FIXED, SHALLOW],
+    "caps": [DYNAMIC, CAPPED, FIXED],
 }
 
 
@@ -93,7 +100,10 @@ def by_hand(held: Evidence, values: dict[str, Any], priors: Priors) -> float:
         else:
             shift[new] = np.array([u[0] / 2**0.5 + u[1] / 6**0.5, -u[0] / 2**0.5 + u[1] / 6**0.5, -2 * u[1] / 6**0.5])
     for r in range(len(held.cell)):
-        h = special.expit(values["theta"] + shift[r])
+        # one step from a policy to a fixed arm of its cap, where there is a policy; and one from depth 3 to 2
+        steps = values["s_transport"] * values.get("transport_step", np.zeros(2))
+        first, shallower = float(steps[0]) if "uniform" in values else 0.0, float(steps[-1]) * (held.depth[r] == 2)
+        h = special.expit(values["theta"] + shift[r] + (0.0 if held.fixed[r] else shallower))
         e = v = a = w = None
         if "uniform" in values:
             u = 1 - (1 - values["uniform"][0]) ** (1 / priors.exposure_shape)
@@ -113,8 +123,8 @@ def by_hand(held: Evidence, values: dict[str, Any], priors: Priors) -> float:
             e = np.array(exposed)
             if held.fixed[r]:
                 h = np.array(s) / np.array([1.0, *s[:-1]])
-        if held.fixed[r] and held.depth[r] == 2:
-            h = special.expit(special.logit(h) + values["s_transport"] * values["transport_step"][0])
+        if held.fixed[r]:
+            h = special.expit(special.logit(h) + first + shallower)
         n, counts = held.rounds[r], held.accepted[r]
         if held.level[r] == "L3":
             assert v is not None
@@ -155,6 +165,20 @@ def test_log_likelihood_is_scipys(level: str) -> None:
     for seed in range(3):
         at = point(model, seed)
         assert float(logp(at)) == pytest.approx(by_hand(held, free(model, at), priors), rel=1e-7)
+
+
+def test_transport_starts_from_the_policy_and_no_arm_moves_its_origin() -> None:
+    before = evidence([CAPPED])
+    after = evidence([CAPPED, FIXED, SHALLOW])
+    # steps: policy to fixed arm, 0 to 1, 1 to 2, 2 to 3; the cap is 2
+    expected = [[1, 1, 1, 0], [1, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1]]
+    np.testing.assert_array_equal(paths(before)[0], expected)
+    np.testing.assert_array_equal(paths(after)[0], expected)
+    assert [len(steps) for steps in sampled_steps(before)] == [0, 0]
+    assert [steps.tolist() for steps in sampled_steps(after)] == [[0, 0], [0, 3]]
+    assert [steps.tolist() for steps in sampled_steps(evidence([DYNAMIC, CAPPED]))] == [[0], [3]]
+    alone = paths(evidence([FIXED, SHALLOW]))[0]
+    np.testing.assert_array_equal(alone, [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("level", LEVELS)

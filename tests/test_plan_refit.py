@@ -19,6 +19,7 @@ from draftdepth.data.study import load_study
 from draftdepth.models.evidence import evidence_of
 from draftdepth.models.observations import observations
 from draftdepth.models.priors import Priors
+from draftdepth.models.transport import paths, sampled_steps
 from draftdepth.reports.numbers import as_json
 from draftdepth.reports.plan_agreement_json import agreement_document
 from draftdepth.reports.plan_md import agreement_section
@@ -78,11 +79,15 @@ def test_experiments_of_one_shape_exchange_their_data(made: Any) -> None:
     assert any(not np.array_equal(one[name], two[name]) for name in one)
 
 
-def test_a_refit_has_no_transport_at_its_fixed_arm_as_the_fast_analysis_has_none(made: Any) -> None:
-    """What `plan_worlds.Stored` leaves out: the measured fixed depth becomes the origin, where it was a step from the cap."""
+def test_a_refit_believes_of_its_arm_what_the_stored_result_did(made: Any) -> None:
+    """Worlds are stored draws; transport of the planned arm has the same law in the fit of the stored runs and in the refit."""
     before, after = evidence_of(made[1]), evidence_of(_rows(made, INTERLEAVED))
-    assert (before.origin.tolist(), before.origin_steps.tolist()) == ([4], [1])
-    assert (after.origin.tolist(), after.origin_steps.tolist()) == ([3], [0])
+    np.testing.assert_array_equal(paths(before), paths(after))
+    assert [len(steps) for steps in sampled_steps(before)] == [0, 0]
+    assert [steps.tolist() for steps in sampled_steps(after)] == [
+        [0, 0],
+        [0, 4],
+    ]  # from the policy, and from depth 4 to 3
 
 
 def test_the_full_verdict_is_the_written_rule() -> None:
@@ -98,12 +103,12 @@ def test_the_difference_is_paired_and_never_called_exact(made: Any) -> None:
     arm, other = worlds.plan.comparisons[0]
     design = Design(arm, other, Arrangement(INTERLEAVED, 1), 4, 500, 0, tuple(range(50)))
     none, p = np.zeros((2, 50), dtype=bool), np.zeros((2, 50))
-    same = Agreement(design, none, none, p, p, 0).difference
+    same = Agreement(design, none, none, p, p, ~none, 0).difference
     assert same[0] == 0.0
     assert 0.01 < same[1] < 0.02
     right = none.copy()
     right[1, :10] = True
-    value, error = Agreement(design, right, none, p, p, 0).difference
+    value, error = Agreement(design, right, none, p, p, ~none, 0).difference
     assert value == pytest.approx(0.2)
     assert error == pytest.approx(np.sqrt(0.2 * 0.8 / 50), rel=0.05)
 
@@ -123,12 +128,16 @@ def test_the_page_says_whether_fast_and_full_agree(made: Any) -> None:
     none, p = np.zeros((2, 50), dtype=bool), np.zeros((2, 50))
     apart = none.copy()
     apart[1, :30] = True
+    inside = np.ones((2, 50), dtype=bool)
+    inside[1, :10] = False
     for right, word in ((none, "agree within"), (apart, "do **not** agree within")):
-        found = agreement_document((Agreement(design, right, none, p, p, 3),) * 2)
+        found = agreement_document((Agreement(design, right, none, p, p, inside, 3),) * 2)
         assert found is not None
         assert found["experiments"] == 100
         assert [row["divergent"] for row in found["designs"]] == [3, 3]
-        assert word in agreement_section(json.loads(as_json({"agreement": found})))
+        page = agreement_section(json.loads(as_json({"agreement": found})))
+        assert word in page
+        assert "in 100.0 % (fast) and 80.0 % (full) of them, each ± 3.0 %" in page
     assert agreement_document(()) is None
     assert "--refit" in agreement_section({"agreement": None})
 

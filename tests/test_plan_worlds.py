@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from draftdepth.analysis.decision import Rule, decide
-from draftdepth.analysis.plan_arms import centre_logit, fixed_depths
+from draftdepth.analysis.plan_arms import centre_logit
 from draftdepth.analysis.plan_spread import run_mean_survival, survival_of
-from draftdepth.analysis.plan_worlds import Stored, worlds_of
+from draftdepth.analysis.plan_worlds import worlds_of
 from draftdepth.analysis.rates import rate_draws
 from draftdepth.analysis.screen import screen
 from draftdepth.data.inputs import usable_inputs
@@ -68,22 +68,18 @@ def test_the_centre_is_the_inverse_of_the_mean_over_runs() -> None:
     assert abs(centre[2] - mean[2]).max() > 0.1
 
 
-def test_a_fixed_arm_that_is_the_first_of_its_cell_is_analysed_without_transport(tmp_path: Path) -> None:
-    """As the full model has it: the deepest fixed depth that was measured is the origin."""
+def test_the_prior_of_the_fast_analysis_holds_the_transport_that_worlds_have(tmp_path: Path) -> None:
     study = load_study(str(example_study(tmp_path)))
     posterior = draws(500, SPREADS)
-    posterior["omega"] = posterior["omega"] + 0.2
+    posterior["omega_cap"] = posterior["omega_cap"] + 0.2
     tree = stored_tree(study, posterior)
-    assert fixed_depths(tree["runs"].to_dataset()) == {}
-    worlds = worlds_of(example_plan(tmp_path, study, simulations=100), Rule(), tree, 5)
-    side = worlds.stored["fixed three"]
-    with_it = side.draws.mean_logit(np.full(500, SPREADS["s_run"]))
-    np.testing.assert_allclose(side.mean_logit, with_it - 0.2)
-    now = worlds.stored["now"]
-    np.testing.assert_allclose(now.mean_logit, now.draws.mean_logit(np.full(500, SPREADS["s_run"])))
-    kept = Stored.of(side.draws, np.full(500, SPREADS["s_run"]), np.zeros(500))
-    np.testing.assert_allclose(kept.mean_logit, with_it)
-    assert worlds.stored_prior(*PAIR).mean.shape == (128, 9)
+    moved, still = (
+        worlds_of(example_plan(tmp_path, study, simulations=100), Rule(), held, 5)
+        for held in (tree, stored_tree(study, draws(500, SPREADS)))
+    )
+    np.testing.assert_allclose(moved.stored["now"].mean_logit, still.stored["now"].mean_logit + 0.2, atol=1e-4)
+    np.testing.assert_allclose(moved.stored["fixed three"].mean_logit, still.stored["fixed three"].mean_logit)
+    assert moved.stored_prior(*PAIR).mean.shape == (128, 9)
 
 
 def test_worlds_are_some_of_the_stored_draws(tmp_path: Path) -> None:
