@@ -182,9 +182,10 @@ def _told(columns: Floats, beside: Floats, weight: Floats, apart: Floats, before
 
 
 def run_weights(evidence: Evidence) -> Floats:
-    """Share of each run in what is known of its cell: shape (run,), adding to 1 over the new runs of a cell."""
+    """Share of each run in what is known of its cell: shape (run,), adding to 1 over the new runs of a cell; 0 without any."""
     information = (counted_logits(evidence)[1].sum(axis=1) + 1e-6 * evidence.counted) * tells_hazard(evidence)
-    return np.asarray(information / np.bincount(evidence.cell, information, len(evidence.cells))[evidence.cell])
+    of_cell = np.bincount(evidence.cell, information, len(evidence.cells))
+    return np.asarray(information / np.where(of_cell > 0.0, of_cell, 1.0)[evidence.cell])
 
 
 def run_centring(evidence: Evidence, contrasts: Contrasts, priors: Priors) -> Floats:
