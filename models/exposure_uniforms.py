@@ -3,7 +3,7 @@
 Fixed runs beside dynamic ones teach the masked tail: they fix their own hazard closely, wherever the hazard h of the dynamic
 policy and the transport omega lie. At the first position g = h + (1 - h) share before transport, so what is sampled is how
 far logit g lies above logit h; later positions follow nearly. Counts of what was verified are taken by `exposure_verified`: where
-they are known by position, beside fixed runs too, they tell v more closely, and fixed runs are left to tell delta.
+they are known by position and in more rounds than fixed runs have, they tell v, and fixed runs are left to tell delta.
 """
 
 from typing import Any
@@ -56,11 +56,15 @@ def _by_gap(
 
 
 def ways(evidence: Evidence, cells: Ints) -> dict[str, Flags]:
-    """Which cells are sampled in which coordinates."""
-    with_runs = [np.isin(cells, evidence.cell[runs_at(evidence, level)]) for level in (Level.L1, Level.L2, Level.L3)]
-    gap = evidence.mixed[cells] & ~with_runs[1] & ~with_runs[2]
-    ratio = with_runs[1] & ~with_runs[2]
-    total = with_runs[0] & ~with_runs[1] & ~with_runs[2] & ~gap
+    """Which cells are sampled in which coordinates: those of what more rounds tell of."""
+    rounds = [
+        by_cell(evidence, evidence.rounds * runs)[cells]
+        for runs in (tells_tail(evidence), *(runs_at(evidence, level) for level in (Level.L1, Level.L2, Level.L3)))
+    ]
+    fixed, totals, counts, tables = rounds
+    gap = (fixed > counts) & (fixed > tables)
+    ratio = (counts > tables) & ~gap
+    total = (totals > 0) & (counts == 0) & (tables == 0) & ~gap
     return {"masked_gap": gap, "verified_ratio": ratio, "verified_total": total}
 
 

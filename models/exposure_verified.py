@@ -7,7 +7,7 @@ With h and kappa given, F_i = h_1 ... h_i does not move with the exposure, R_i =
 So e is sampled where the counts put it, v_i is a root of a quadratic, and U_i that of `recursion.verified_chance`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,47 +55,37 @@ def gap_above(floor: Any, estimate: Any, sd: Any, known: Any, t: Any) -> tuple[A
     return sd * pt.softplus(at), pt.log(sd) - pt.softplus(-at)
 
 
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """What is verified up to some position, of some cells."""
-
-    accepted: Any  # F
-    exposed: Any  # e
-    factor: Any  # k
-
-    def floor(self, h: Any) -> Any:
-        """e of the next position when only what is accepted is verified."""
-        return self.accepted * h + (self.exposed - self.accepted) * h * self.factor / (1.0 - h + h * self.factor)
-
-    def chance(self, e: Any) -> tuple[Any, Any]:
-        """v of the next position with exposure e, and log de/dv."""
-        f, r, k = self.accepted, self.exposed - self.accepted, self.factor
-        b = f + r * k + e * (1.0 - k)
-        v = 2.0 * e / (b + pt.sqrt(pt.maximum(b**2 - 4.0 * f * (1.0 - k) * e, 1e-300)))
-        return v, pt.log(f + r * k / (1.0 - v + v * k) ** 2)
+def _before(values: Any) -> Any:
+    """Each position's predecessor, 1 before the first."""
+    return pt.concatenate([pt.ones_like(values[:, :1]), values[:, :-1]], axis=1)
 
 
-def _uniforms(h: Any, v: Any, priors: Priors) -> tuple[Any, Any]:
-    """U, and log dU/dv."""
+def _floor(h: Any, accepted: Any, exposed: Any, factor: Any) -> Any:
+    """e of the next position when only what is accepted is verified, from F and e of the last."""
+    return accepted * h + (exposed - accepted) * h * factor / (1.0 - h + h * factor)
+
+
+def _exposures(h: Any, factor: Any, exposure_of: Callable[[int, Any, Any], Any]) -> Any:
+    """e of all positions; `exposure_of(place, e of the last, floor)` gives each in turn."""
+    accepted = exposed = pt.ones_like(h[:, 0])
+    out = []
+    for place in range(int(h.type.shape[1])):
+        exposed = exposure_of(place, exposed, _floor(h[:, place], accepted, exposed, factor))
+        accepted = accepted * h[:, place]
+        out.append(exposed)
+    return pt.stack(out, axis=1)
+
+
+def _uniforms(h: Any, e: Any, factor: Any, priors: Priors) -> tuple[Any, Any]:
+    """U from the exposure, and log dU/de: shape (cell, position)."""
+    f, last = _before(pt.cumprod(h, axis=1)), _before(e)
+    r, b = last - f, f + (last - f) * factor + e * (1.0 - factor)
+    v = 2.0 * e / (b + pt.sqrt(pt.maximum(b**2 - 4.0 * f * (1.0 - factor) * e, 1e-300)))
+    steep = pt.log(f + r * factor / (1.0 - v + v * factor) ** 2)
     power, shape = priors.exposure_power, priors.exposure_shape
     v = pt.clip(v, h, MOST)
     rise = np.log(shape * power) + (power - 1.0) * pt.log(v) + (shape - 1.0) * pt.log(1.0 - v**power)
-    return verified_uniform(h, v, power, shape), rise - shape * pt.log(1.0 - h**power)
-
-
-def _walk(h: Any, kappa: Any, priors: Priors, exposure_of: Any) -> tuple[Any, Any]:
-    """U and log density over all positions; `exposure_of(place, path, floor)` gives e and log de/dt."""
-    ones = pt.ones_like(h[:, 0])
-    path, uniforms, density = _Path(ones, ones, pt.exp(-kappa)), [], 0.0
-    for place in range(int(h.type.shape[1])):
-        here = h[:, place]
-        e, change = exposure_of(place, path, path.floor(here))
-        v, steep = path.chance(e)
-        u, rise = _uniforms(here, v, priors)
-        uniforms.append(u)
-        density += (rise - steep + change).sum()
-        path = _Path(path.accepted * here, e, path.factor)
-    return pt.stack(uniforms, axis=1), density
+    return verified_uniform(h, v, power, shape), rise - shape * pt.log(1.0 - h**power) - steep
 
 
 def by_ratio(
@@ -113,13 +103,18 @@ def by_ratio(
     h = expit(logits[cells] + pt.dot(weights, shift)[:, None], pt)
     h = pt.specify_shape(h, (len(cells), evidence.deepest))
 
-    def exposure_of(place: int, path: _Path, floor: Any) -> tuple[Any, Any]:
-        low = pt.log(floor) - pt.log(path.exposed - floor)
-        gap, change = gap_above(low, estimate[:, place], sd[:, place], known[:, place], t[:, place])
-        q = expit(low + gap, pt)
-        return path.exposed * q, change + pt.log(path.exposed) + pt.log(q) + pt.log1p(-q)
+    k = pt.exp(-kappa)
 
-    return _walk(h, kappa, priors, exposure_of)
+    def above(low: Any, last: Any, place: Any) -> tuple[Any, Any]:
+        base = pt.log(low) - pt.log(last - low)
+        gap, change = gap_above(base, estimate[:, place], sd[:, place], known[:, place], t[:, place])
+        return expit(base + gap, pt), change
+
+    e = _exposures(h, k, lambda place, last, low: last * above(low, last, place)[0])
+    last, every = _before(e), slice(None)
+    q, change = above(_floor(h, _before(pt.cumprod(h, axis=1)), last, k), last, every)
+    u, density = _uniforms(h, e, k, priors)
+    return u, (density + change + pt.log(last) + pt.log(q) + pt.log1p(-q)).sum()
 
 
 def by_total(
@@ -140,6 +135,7 @@ def by_total(
     h = expit(logits[cells] + pt.dot(weights, shift)[:, None], pt)
     h = pt.specify_shape(h, (len(cells), evidence.deepest))
     inside = evidence.positions <= caps[:, None]
+    on_rejected = pt.exp(-kappa)
     accepted, on = pt.cumprod(h, axis=1) * inside, lower_odds(h, kappa, pt) * inside
     later, after = (
         [pt.zeros_like(h[:, 0])],
@@ -157,22 +153,25 @@ def by_total(
     told = (middle * (1.0 - middle) * reach) ** 2 / spread
     sd = (told + USUAL_GAP**-2) ** -0.5
     share = expit(told * sd**2 * pt.log(middle / (1.0 - middle)) + sd * t[:, 0], pt)
-    budget = [least + reach * share]
+    budget, changes = [least + reach * share], []
     of_total = pt.log(reach) + pt.log(share) + pt.log1p(-share) + pt.log(sd)
 
-    def exposure_of(place: int, path: _Path, floor: Any) -> tuple[Any, Any]:
+    def exposure_of(place: int, last: Any, floor: Any) -> Any:
         left, number = budget[0], caps - place  # positions from here to the cap
         s = expit(t[np.arange(len(cells)), np.where(number > 1, place + 1, place)], pt)
         own = accepted[:, place]
         top = (left - later[place] + own * after[place]) / (1.0 + after[place])
-        low, high = pt.maximum(floor, left / np.maximum(number, 1)), pt.minimum(path.exposed, top)
-        free = floor + (path.exposed - floor) * s, pt.log(path.exposed - floor)
-        within = low + (high - low) * s, pt.log(pt.maximum(high - low, 1e-12))
-        of_s = pt.log(s) + pt.log1p(-s)
-        e = pt.switch(number > 1, within[0], pt.switch(number == 1, left, free[0]))
+        low, high = pt.maximum(floor, left / np.maximum(number, 1)), pt.minimum(last, top)
         # the first t is the total's, the next ones those of positions before the cap, where the rest of the total goes
-        change = pt.switch(number > 1, within[1] + of_s, pt.switch(number == 1, of_total, free[1] + of_s))
+        low, width = (
+            pt.switch(number > 1, low, floor),
+            pt.switch(number > 1, pt.maximum(high - low, 1e-12), last - floor),
+        )
+        e = pt.switch(number == 1, left, low + width * s)
+        changes.append(pt.switch(number == 1, of_total, pt.log(width) + pt.log(s) + pt.log1p(-s)))
         budget[0] = left - pt.switch(number > 0, e, 0.0)
-        return e, change
+        return e
 
-    return _walk(h, kappa, priors, exposure_of)
+    e = _exposures(h, on_rejected, exposure_of)
+    u, density = _uniforms(h, e, on_rejected, priors)
+    return u, density.sum() + sum(change.sum() for change in changes)
