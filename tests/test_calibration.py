@@ -10,9 +10,10 @@ from draftdepth.analysis.calibration import QUANTITIES, Calibration, Ranked
 from draftdepth.analysis.calibration_table import calibration_rows, verdict
 from draftdepth.data.study import load_study
 from draftdepth.data.words import Level
+from draftdepth.models.evidence import Evidence
 from draftdepth.models.fit import forward_draws
 from draftdepth.models.observations import observations
-from draftdepth.models.population import population
+from draftdepth.models.population import _Draws, population
 from draftdepth.models.priors import Priors
 from draftdepth.models.recursion import exposure
 from draftdepth.models.repetition import recorded
@@ -107,6 +108,26 @@ def test_calibration_catches_a_broken_model(broken: str) -> None:
     else:
         priors = replace(priors, run_scale=1e-4, overdispersion_scale=1e-6)
     assert two_cells(priors, 60)
+
+
+@pytest.mark.slow
+def test_calibration_catches_a_forgotten_truncation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit lets what is masked be accepted with higher odds too; worlds do not."""
+    study = load_study("sp2")
+    whole = Calibration._entries
+
+    def both_signs(draws: _Draws, scale: float, *shape: int) -> np.ndarray:
+        return np.asarray(scale * draws.normal(*shape))
+
+    def entries(self: Calibration, free: xr.Dataset, counts: Evidence, priors: Priors, seed: int) -> dict[str, Any]:
+        with monkeypatch.context() as broken:
+            if free.sizes["draw"] > 1:
+                broken.setattr(_Draws, "half_normal", both_signs)
+            return whole(self, free, counts, priors, seed)
+
+    monkeypatch.setattr(Calibration, "_entries", entries)
+    found = two_cells(Priors.stated(study.scheduler, study.priors), 60)
+    assert any(fault.startswith("delta") for fault in found)
 
 
 def test_naive_estimates_of_a_masked_tail_miss_it() -> None:
