@@ -10,7 +10,7 @@ import xarray as xr
 from .errors import InputError
 from .faults import Fault, faults_alone, warnings_alone
 from .jsonl import RecordFile, faults_across, read_record_file
-from .records import Run
+from .run_record import Run
 from .runs import cell_id, runs_dataset
 from .study import Family, Input, Study, first_of
 from .words import CELL, DYNAMIC, RUN

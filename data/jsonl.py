@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from .faults import WARNING, Fault, faults_alone
-from .records import DEEPEST_RECORD, Run, parse_run
+from .records import DEEPEST_RECORD, parse_run
+from .run_record import Run
 from .words import DECODE
 
 LONGEST_LINE = 1 << 20  # bytes; a record of 64 positions and 1,000 requests takes a tenth of it

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from . import words
-from .records import Run
+from .run_record import Run
 from .words import ACCEPTED_LENGTH, CELL, POSITION, REQUEST, RUN, VERIFIED_DEPTH
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import InputError, MissingInputError
 from .faults import Fault, described
-from .records import Policy
+from .run_record import Policy
 from .toml_table import Table
 from .words import DYNAMIC, FIXED, PRIMARY, REFERENCE, Label
 

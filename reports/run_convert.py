@@ -9,7 +9,8 @@ from ..data.errors import InputError
 from ..data.faults import Fault, faults_alone, warnings_alone
 from ..data.jsonl import faults_across
 from ..data.readers import FORMATS, Format, ReaderOptions, Source, recognised
-from ..data.records import Run, parse_run
+from ..data.records import parse_run
+from ..data.run_record import Run
 from ..data.study import first_of
 from .output import write_whole
 

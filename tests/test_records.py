@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from draftdepth.data.faults import Fault, faults_alone, warnings_alone
-from draftdepth.data.records import Run, parse_run
+from draftdepth.data.records import parse_run
+from draftdepth.data.run_record import Run
 
 from .builders import record
 

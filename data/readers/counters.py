@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..faults import faults_alone
-from ..records import SHORT_DRAFT_SHARE, parse_run
+from ..record_counts import SHORT_DRAFT_SHARE
+from ..records import parse_run
 from ..words import DECODE, DYNAMIC, FIXED
 from .form import Conversion, ReaderOptions
 from .json_source import refuse

@@ -4,7 +4,8 @@ from typing import Any
 
 from ..errors import InputError
 from ..faults import faults_alone
-from ..records import SHORT_DRAFT_SHARE, parse_run
+from ..record_counts import SHORT_DRAFT_SHARE
+from ..records import parse_run
 from ..words import DECODE, DYNAMIC, FIXED
 from .dspark_trials import selected, trials_of
 from .form import Conversion, Format, ReaderOptions, each

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError
-from ..records import DEEPEST_RECORD, LONGEST_NAME
+from ..record_fields import LONGEST_NAME
+from ..records import DEEPEST_RECORD
 from ..words import DYNAMIC, FIXED
 from .source import Source
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ..errors import InputError
 from ..faults import described
-from ..records import LARGEST_COUNT
+from ..record_fields import LARGEST_COUNT
 from .source import LARGEST_SOURCE, Source
 
 MISSING = ("n/a", "N/A")  # what some engines write in place of null

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from ..errors import InputError
 from ..faults import described
-from ..records import DEEPEST_RECORD, LARGEST_COUNT
+from ..record_fields import LARGEST_COUNT
+from ..records import DEEPEST_RECORD
 from .json_source import refuse, shown
 
 SERIES = re.compile(r"([A-Za-z_:][A-Za-z0-9_:]*)\s*(?:\{((?:[^\"}]|\"(?:[^\"\\]|\\.)*\")*)\})?\s*\|?\s*(\S+)")

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..errors import InputError
-from ..records import SHORT_DRAFT_SHARE
+from ..record_counts import SHORT_DRAFT_SHARE
 from ..words import FIXED
 from .counters import Counted, batch_of, policy_of, record_of
 from .form import Conversion, Format, ReaderOptions, each
