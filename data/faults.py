@@ -32,6 +32,12 @@ def warnings_alone(things: Iterable[Fault]) -> list[Fault]:
     return [thing for thing in things if thing.severity == WARNING]
 
 
+def first_of(faults: list[Fault]) -> str:
+    """One line for many faults."""
+    more = f" (and {len(faults) - 1} more faults: `draftdepth check` lists all)" if len(faults) > 1 else ""
+    return f"{faults[0]}{more}"
+
+
 def described(value: object) -> str:
     """Say what kind of thing a value is, without repeating any text that it holds.
 

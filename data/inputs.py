@@ -8,11 +8,12 @@ import numpy as np
 import xarray as xr
 
 from .errors import InputError
-from .faults import Fault, faults_alone, warnings_alone
+from .faults import Fault, faults_alone, first_of, warnings_alone
 from .jsonl import RecordFile, faults_across, read_record_file
 from .run_record import Run
 from .runs import cell_id, runs_dataset
-from .study import Family, Input, Study, first_of
+from .study import Study
+from .study_family import Family, Input
 from .words import CELL, DYNAMIC, RUN
 
 

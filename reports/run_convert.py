@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from ..data.errors import InputError
-from ..data.faults import Fault, faults_alone, warnings_alone
+from ..data.faults import Fault, faults_alone, first_of, warnings_alone
 from ..data.jsonl import faults_across
 from ..data.readers import FORMATS, Format, ReaderOptions, Source, recognised
 from ..data.records import parse_run
 from ..data.run_record import Run
-from ..data.study import first_of
 from .output import write_whole
 
 AUTO = "auto"

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from ..data.errors import InputError
-from ..data.faults import faults_alone
+from ..data.faults import faults_alone, first_of
 from ..data.jsonl import read_record_file
 from ..data.readers import Conversion, ReaderOptions
 from ..data.readers.counters import batch_of, policy_of
 from ..data.readers.prometheus import Scrape, scrape_of
 from ..data.readers.scrape_pair import RestartError
 from ..data.readers.vllm_metrics import add_run
-from ..data.study import first_of
 from .output import write_whole
 from .run_convert import as_lines, checked
 

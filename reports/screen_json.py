@@ -7,7 +7,8 @@ from typing import Any
 import xarray as xr
 
 from ..data.inputs import Inputs, input_warnings
-from ..data.study import Range, Study
+from ..data.study import Study
+from ..data.study_cost import Range
 from ..data.words import CELL, DEPTH, END, HIGH, LOW, POSITION, Label
 from .numbers import plain
 
