@@ -1,7 +1,6 @@
-"""Measured fixed arms that a fit has not seen: predicted intervals beside what was measured, two naive forecasts, gates."""
+"""Measured fixed arms that a fit has not seen: predicted intervals beside what was measured and two naive forecasts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,49 +9,32 @@ from scipy import stats
 
 from ..data.study import Study
 from ..data.words import CELL, DEPTH, FIXED, RUN
-from ..models.evidence import Flags, Floats, evidence_of
+from ..models.evidence import Evidence, Flags, Floats, evidence_of
 from ..models.fit import fit
+from ..models.new_cell import with_unseen
 from ..models.prediction import Arm, Fitted
 from ..models.priors import Priors
 from ..models.sampling import Settings, named_seed
 from . import equations
 from .arms import measured_arms
 from .groups import fit_groups
+from .holdout_cells import Place, nearest_batch, pooled, times_kept, with_own_step, without_counts
+from .holdout_scores import QUANTITIES
 from .screen import screen
-from .thresholds import stated_shares
 
-QUANTITIES = ("tokens", "step_ms", "rate")
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class Gates:
-    """What a held-out prediction has to reach; a study may state its own under `[gates]`."""
-
-    tokens_error: float = 0.03  # largest root mean square relative error of the median tokens a round
-    step_error: float = 0.05
-    rate_error: float = 0.06
-    coverage: float = 0.8  # least share of measured values inside 90 % intervals, of tokens, step and rate each
-
-    @classmethod
-    def stated(cls, entries: Mapping[str, float]) -> "Gates":
-        """The default gates with a study's own numbers.
-
-        Raises
-        ------
-        InputError
-            An entry that is no gate, or no share from 0 to 1.
-        """
-        return cls(**stated_shares(cls, "gates", entries))
 
 
 def training(runs: xr.Dataset, held: Flags, keep_times: Flags) -> xr.Dataset:
     """All other runs, and of held ones whose times are kept the times alone (`times_only`).
 
-    A cell whose screened policy is held out is screened at its deepest fixed arm that is not.
+    A cell whose screened policy is held out is screened at its deepest fixed arm that is not. Of a cell without a count only the
+    times of fixed arms are kept: what a dynamic policy verified there is not known.
     """
-    times_only = held & keep_times
-    kept = runs.assign_coords(times_only=(RUN, times_only), screened=(RUN, _screened_still(runs, ~held)))
+    alone = without_counts(runs, held)
+    times_only = held & keep_times & (~alone | (runs["policy"].values == FIXED))
+    screened = _screened_still(runs, ~held) | _screened_still(runs, times_only & alone)
+    kept = runs.assign_coords(times_only=(RUN, times_only), screened=(RUN, screened))
     return kept.isel({RUN: np.flatnonzero(~held | times_only)})
 
 
@@ -112,11 +94,28 @@ def _truncated(screened: xr.Dataset, cell: str, depth: int) -> dict[str, float] 
 
 def _row(draws: Floats, measured: float, naive: Mapping[str, float | None]) -> dict[str, Any]:
     low, inner, middle, outer, high = (float(q) for q in np.quantile(draws, QUANTILES))
+    density = stats.gaussian_kde(np.log(draws))  # of the log: a step without an anchor has a tail that no width fits
     return {
         "measured": measured, "p05": low, "p25": inner, "p50": middle, "p75": outer, "p95": high,
         "inside_50": bool(inner <= measured <= outer), "inside_90": bool(low <= measured <= high),
-        "log_score": float(stats.gaussian_kde(draws).logpdf([measured])[0]), **naive,
+        "log_score": float(density.logpdf([np.log(measured)])[0] - np.log(measured)), **naive,
     }  # fmt: skip
+
+
+def _fits(study: Study, kept: xr.Dataset, designs: Mapping[str, Evidence], settings: Settings) -> dict[str, Fitted]:
+    """The fit that predicts each cell; `designs` are the cells of each worker of which no count was kept."""
+    priors, config_ms = Priors.stated(study.scheduler, study.priors), np.asarray(study.cost.config_ms, dtype=float)
+    fitted: dict[str, Fitted] = {}
+    for group, some in fit_groups(kept):
+        if some["times_only"].values.all():
+            continue
+        sampled = fit(some, config_ms, priors, settings, group, with_prior=False)["sampled"].to_dataset()
+        seed = named_seed(settings.seed, group, "held out")
+        made = Fitted.of(sampled, evidence_of(some), priors, config_ms, seed)
+        if group in designs:
+            made = with_unseen(made, designs[group], named_seed(settings.seed, group, "unseen cells"))
+        fitted |= dict.fromkeys(made.evidence.cells, made)
+    return fitted
 
 
 def hold_out(
@@ -136,10 +135,13 @@ def hold_out(
     Returns
     -------
     tuple
-        A row for each measured fixed arm that was left out: `cell`, `depth`, `batch`, `runs`, `rounds`, and for `tokens` (a
-        round of the batch), `step_ms` and `rate` the measured value, predicted quantiles, whether it lies inside, the log
-        score, and the naive forecasts `truncated` (the screen) and `nearest` (the nearest arm that was kept). And the arms
-        that no kept run of their cell lets anyone predict.
+        A row for each measured fixed arm that was left out: `cell`, `depth`, `batch`, `runs`, `rounds`, `own_counts` (whether
+        counts of its cell were kept), `own_times` (depths of its cell of which step times alone were), `step_kept` (whether its
+        own is among them: then step and rate are no prediction), and for `tokens` (a round of the batch), `step_ms` and `rate`
+        the measured value, predicted quantiles, whether it lies inside, the log score, and naive forecasts: `truncated` (the
+        screen) and `nearest` (the nearest arm of the cell that was kept); for a cell without counts `pooled` and `nearest` of
+        `analysis.holdout_cells`. And the arms that no fit predicts: of their worker no count was kept, or of their cell only
+        counts of a dynamic policy, or their suite is a reference.
 
     Raises
     ------
@@ -147,86 +149,35 @@ def hold_out(
         A fit that must not be used.
     """
     kept, left = training(runs, held, keep_times), runs.isel({RUN: np.flatnonzero(held)})
-    counted = kept.isel({RUN: np.flatnonzero(~kept["times_only"].values)})
-    screened = screen(study, counted)
-    measured, naive = measured_arms(left, screened), measured_arms(counted, screened)
-    priors, config_ms = Priors.stated(study.scheduler, study.priors), np.asarray(study.cost.config_ms, dtype=float)
-    fitted: dict[str, Fitted] = {}
-    for group, some in fit_groups(kept):
-        tree = fit(some, config_ms, priors, settings, group, with_prior=False)
-        made = Fitted.of(
-            tree["sampled"].to_dataset(),
-            evidence_of(some),
-            priors,
-            config_ms,
-            named_seed(settings.seed, group, "held out"),
-        )
-        fitted |= dict.fromkeys(made.evidence.cells, made)
+    times_only = kept["times_only"].values
+    counted, timed = (kept.isel({RUN: np.flatnonzero(some)}) for some in (~times_only, times_only))
+    screened, places = screen(study, counted), Place.of(runs)
+    measured, arms, own = (measured_arms(some, screened) for some in (left, counted, timed))
+    lost = runs.isel({RUN: np.flatnonzero(without_counts(runs, held))})
+    designs = {group: evidence_of(some) for group, some in fit_groups(lost)}
+    unseen = set(lost[CELL].values.astype(str).tolist())
+    fitted = _fits(study, kept, designs, settings)
     rows, missed = [], []
     rng = np.random.default_rng(named_seed(settings.seed, "predicted arms"))
     for cell, depth, some in _arms(left):
         if cell not in fitted:
             missed.append(f"{cell} at depth {depth}")
             continue
-        batch = int(some["batch"].values[0])
+        batch, depths = int(some["batch"].values[0]), times_kept(kept, cell)
         tokens, step = fitted[cell].predicted(_planned(cell, depth, some), rng)
         draws = {"tokens": batch * tokens, "step_ms": step, "rate": equations.rate(batch * tokens, step)}
-        truth, cut, near = _at(measured, cell, depth), _truncated(screened, cell, depth), _nearest(naive, cell, depth)
+        truth = _at(measured, cell, depth)
+        naive = {"truncated": _truncated(screened, cell, depth), "nearest": _nearest(arms, cell, depth)}
+        if cell in unseen:
+            anchor = _nearest(own, cell, depth)
+            naive = {"pooled": with_own_step(pooled(arms, places, cell, depth), anchor),
+                     "nearest": with_own_step(nearest_batch(arms, places, cell, depth), anchor)}  # fmt: skip
         rounds = int(some["request_rounds"].sum())
-        row: dict[str, Any] = {CELL: cell, DEPTH: depth, "batch": batch, "runs": some.sizes[RUN], "rounds": rounds}
+        row: dict[str, Any] = {CELL: cell, DEPTH: depth, "batch": batch, "runs": some.sizes[RUN], "rounds": rounds,
+                               "own_counts": cell not in unseen, "own_times": depths, "step_kept": depth in depths}  # fmt: skip
         for name in QUANTITIES:
             if np.isfinite(truth[name]) and np.isfinite(draws[name]).all():
-                others = {"truncated": cut[name] if cut else None, "nearest": near[name] if near else None}
+                others = {key: said[name] if said else None for key, said in naive.items()}
                 row[name] = _row(draws[name], truth[name], others)
         rows.append(row)
     return rows, missed
-
-
-def _relative(rows: Sequence[Mapping[str, float]], name: str) -> Floats:
-    return np.array([row[name] / row["measured"] - 1.0 for row in rows if row.get(name) is not None])
-
-
-def _naive_score(rows: Sequence[Mapping[str, float]], name: str) -> float:
-    """Mean log score of a naive point with a normal about it whose spread is its own error over all arms: generous."""
-    known = [row for row in rows if row.get(name) is not None]
-    if not known:
-        return float("nan")
-    spread = float(np.sqrt((_relative(known, name) ** 2).mean()))
-    law = (stats.norm(row[name], max(spread, 1e-9) * row[name]) for row in known)
-    return float(np.mean([one.logpdf(row["measured"]) for one, row in zip(law, known, strict=True)]))
-
-
-def summary(rows: Sequence[Mapping[str, Any]], gates: Gates) -> tuple[dict[str, Any], list[str]]:
-    """Errors, coverage and scores over all arms, and the gates that fail.
-
-    Returns
-    -------
-    tuple
-        For each quantity `arms`, `error` (root mean square of median / measured - 1), `bias` (its mean), `cover_50`,
-        `cover_90`, mean log scores, errors of the naive forecasts; and a line for each gate that fails.
-    """
-    out: dict[str, Any] = {}
-    failed = []
-    limits = {"tokens": gates.tokens_error, "step_ms": gates.step_error, "rate": gates.rate_error}
-    for name in QUANTITIES:
-        known = [row[name] for row in rows if name in row]
-        if not known:
-            failed.append(f"{name}: no arm could be compared")
-            continue
-        apart = _relative(known, "p50")
-        error = {key: float(np.sqrt((_relative(known, key) ** 2).mean())) for key in ("p50", "truncated", "nearest")}
-        out[name] = {
-            "arms": len(known), "error": error["p50"], "bias": float(apart.mean()),
-            "cover_50": float(np.mean([row["inside_50"] for row in known])),
-            "cover_90": float(np.mean([row["inside_90"] for row in known])),
-            "log_score": float(np.mean([row["log_score"] for row in known])),
-            "truncated_error": error["truncated"], "truncated_log_score": _naive_score(known, "truncated"),
-            "nearest_error": error["nearest"], "nearest_log_score": _naive_score(known, "nearest"),
-        }  # fmt: skip
-        if error["p50"] > limits[name]:
-            failed.append(f"{name}: error {100 * error['p50']:.1f} %, at most {100 * limits[name]:g} % would pass")
-        if out[name]["cover_90"] < gates.coverage:
-            failed.append(
-                f"{name}: 90 % intervals hold {100 * out[name]['cover_90']:.0f} % of the arms, {100 * gates.coverage:g} % would pass"
-            )
-    return out, failed

@@ -9,6 +9,8 @@ from ..models.evidence import Flags
 
 TEXTS = {"policy": "policy", "suite": "suite", "worker": "worker", CELL: CELL, RUN: "run_id"}
 NUMBERS = {DEPTH: "policy_depth", "batch": "batch"}
+TURN = "each"
+EACH = {f"{name}={TURN}": name for name in NUMBERS}
 
 
 def _numbers(text: str, where: str) -> tuple[int, int]:
@@ -55,3 +57,32 @@ def chosen(runs: xr.Dataset, words: str, option: str = "--hold-out") -> Flags:
     if not out.any():
         raise InputError(f"{option}: found words that mean no run of the study; words that mean some would do")
     return out
+
+
+def in_turn(runs: xr.Dataset, words: str, option: str = "--hold-out") -> list[str]:
+    """The same words with each value in place of `each`.
+
+    Parameters
+    ----------
+    runs
+        Runs of a study.
+    words
+        As `chosen` reads them; one of them may be `batch=each` or `depth=each`: each value among the runs that the others mean.
+    option
+        How messages call the words.
+
+    Raises
+    ------
+    InputError
+        Two such words, or other words that mean no run.
+    """
+    each = [word for word in words.split() if word in EACH]
+    if not each:
+        return [words]
+    if len(each) > 1:
+        raise InputError(f"{option}: found two words with {TURN}; one would do")
+    others = " ".join(word for word in words.split() if word not in EACH)
+    among = chosen(runs, others, option) if others else np.ones(runs.sizes[RUN], dtype=bool)
+    name = EACH[each[0]]
+    values = sorted(set(runs[NUMBERS[name]].values[among].tolist()))
+    return [" ".join(f"{name}={value:.0f}" if word in EACH else word for word in words.split()) for value in values]

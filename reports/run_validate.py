@@ -1,27 +1,27 @@
 """Held-out validation: fit without some measured arms, predict them, and say which gates pass."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from ..analysis.holdout import QUANTITIES, Gates, hold_out, summary
-from ..analysis.selection import chosen
+from ..analysis.holdout import hold_out
+from ..analysis.holdout_scores import Gates, summary
+from ..analysis.selection import chosen, in_turn
 from ..data.errors import InputError
 from ..data.inputs import usable_inputs
-from ..data.study import HoldOut, Study, load_study
-from ..data.words import RUN
+from ..data.study import HoldOut, load_study
 from ..models.evidence import Flags
 from ..models.sampling import Settings
-from .markdown import escaped, table
-from .numbers import NOTHING, as_json, one_decimal, percent
+from .numbers import as_json, percent
 from .output import ready, write_whole
+from .validation_md import ARMS, CELLS, WORDS, validation_page
 
 VALIDATION_JSON, VALIDATION_MD = "validation.json", "VALIDATION.md"
-WORDS = {"tokens": "tokens a round", "step_ms": "step, ms", "rate": "rate, tok/s"}
+HEADS = {ARMS: "", CELLS: "cells without a count: "}
 
 
 def validate_study(
@@ -68,18 +68,24 @@ def validate_study(
             "--hold-out: found nothing, and no [[hold_out]] in the study; words such as 'policy=fixed depth=3' would do"
         )
     chosen_settings = Settings.stated(settings, study.seed)
-    each = [(split, *_flags(runs, split)) for split in splits]  # bad words are told before hours are spent
+    each = [(split, _folds(runs, split)) for split in splits]  # bad words are told before hours are spent
     if out_dir is not None:
         ready(out_dir)
     parts = []
-    for split, held, keep_times_of in each:
-        tell(f"fitting without {split.name}")
-        rows, missed = hold_out(study, runs, held, keep_times_of, chosen_settings)
-        found, failed = summary(rows, gates)
-        parts.append({**asdict(split), "held_runs": int(held.sum()), "kept_runs": runs.sizes[RUN] - int(held.sum()),
-                      "arms": rows, "not_predicted": missed, "summary": found, "failed": failed})  # fmt: skip
+    for split, folds in each:
+        arms, missed = [], []
+        for fold in folds:
+            tell(f"fitting without {split.name}{f' ({fold.words})' if len(folds) > 1 else ''}")
+            rows, none = hold_out(study, runs, fold.held, fold.keep_times, chosen_settings)
+            arms += [row | {"left_out": fold.words} for row in rows]
+            missed += none
+        summaries = {kind: summary(some, gates) for kind, some in _by_kind(arms).items()}
+        parts.append({**asdict(split), "folds": [fold.told() for fold in folds], "arms": arms, "not_predicted": missed,
+                      "summary": {kind: found for kind, (found, _) in summaries.items()},
+                      "by_fold": _by_fold(arms, gates) if len(folds) > 1 else [],
+                      "failed": [line for kind, (_, failed) in summaries.items() for line in _named(kind, failed)]})  # fmt: skip
     digests = {account.name: account.sha256 for account in inputs.files if account.present}
-    document = {"schema": 1, "study": study.name, "study_sha256": study.sha256, "inputs": digests,
+    document = {"schema": 2, "study": study.name, "study_sha256": study.sha256, "inputs": digests,
                 "synthetic": study.synthetic, "gates": asdict(gates), "parts": parts}  # fmt: skip
     good = not any(part["failed"] for part in parts)
     page = validation_page(study, document)
@@ -88,14 +94,59 @@ def validate_study(
     return (as_json(document) if json_wanted else _lines(document)), good
 
 
-def _flags(runs: xr.Dataset, split: HoldOut) -> tuple[Flags, Flags]:
-    """Runs that are left out, and of which of them the times are kept."""
-    held = np.logical_or.reduce([chosen(runs, one) for one in split.leave_out.split("\n")])
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Runs that one fit is not shown, and of which of them the times are kept."""
+
+    words: str
+    held: Flags
+    keep_times: Flags
+
+    def told(self) -> dict[str, Any]:
+        """For the document."""
+        held = int(self.held.sum())
+        return {"leave_out": self.words, "held_runs": held, "kept_runs": len(self.held) - held}
+
+
+def _folds(runs: xr.Dataset, split: HoldOut) -> list[_Fold]:
+    """One fold, or one for each value where a word asks for each."""
+    lines = split.leave_out.split("\n")
+    turns = [in_turn(runs, line) for line in lines]
+    if len(lines) > 1 and any(turn != [line] for turn, line in zip(turns, lines, strict=True)):
+        raise InputError("--hold-out: found several, one of which asks for each value; that one alone would do")
+    keep_times = chosen(runs, split.keep_times, "--keep-times")
+    folds = [split.leave_out] if len(lines) > 1 else turns[0]
+    return [_Fold(words, _held(runs, words), keep_times) for words in folds]
+
+
+def _held(runs: xr.Dataset, words: str) -> Flags:
+    held = np.logical_or.reduce([chosen(runs, one) for one in words.split("\n")])
     if not held.any():
         raise InputError("--hold-out: found no words; some such as 'policy=fixed depth=3' would do")
     if held.all():
         raise InputError("--hold-out: found words that leave no run to fit; fewer runs would do")
-    return held, chosen(runs, split.keep_times, "--keep-times")
+    return np.asarray(held)
+
+
+def _by_kind(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Arms of cells of which other counts were kept, and of cells of which none was: they are never averaged together."""
+    kinds = {kind: [row for row in rows if row["own_counts"] is (kind == ARMS)] for kind in (ARMS, CELLS)}
+    return {kind: some for kind, some in kinds.items() if some} or {ARMS: []}
+
+
+def _by_fold(rows: Sequence[Mapping[str, Any]], gates: Gates) -> list[dict[str, Any]]:
+    """Figures of each fit's arms alone."""
+    words = list(dict.fromkeys(row["left_out"] for row in rows))
+    some = {one: _by_kind([row for row in rows if row["left_out"] == one]) for one in words}
+    return [
+        {"leave_out": one, "kind": kind, "summary": summary(part, gates)[0]}
+        for one in words
+        for kind, part in some[one].items()
+    ]
+
+
+def _named(kind: str, failed: Sequence[str]) -> list[str]:
+    return [HEADS[kind] + line for line in failed]
 
 
 def _lines(document: Mapping[str, Any]) -> str:
@@ -103,68 +154,10 @@ def _lines(document: Mapping[str, Any]) -> str:
     for part in document["parts"]:
         out.append(f"  {part['name']}: " + ("every gate passes" if not part["failed"] else "gates that fail:"))
         out += [f"    {line}" for line in part["failed"]]
-        for name, row in part["summary"].items():
-            out.append(
-                f"    {WORDS[name]}: {row['arms']} arms, error {percent(row['error'])}, 50 % intervals hold "
-                f"{percent(row['cover_50'])}, 90 % {percent(row['cover_90'])}"
-            )
+        out += [
+            f"    {HEADS[kind]}{WORDS[name]}: {row['arms']} arms, error {percent(row['error'])}, 50 % intervals hold "
+            f"{percent(row['cover_50'])}, 90 % {percent(row['cover_90'])}, log score {row['log_score']:.2f}"
+            for kind, found in part["summary"].items()
+            for name, row in found.items()
+        ]
     return "\n".join(out) + "\n"
-
-
-def _summary_rows(part: Mapping[str, Any]) -> list[list[str]]:
-    rows = []
-    for name, row in part["summary"].items():
-        error = np.sqrt(0.9 * 0.1 / row["arms"])
-        rows.append([
-            WORDS[name], str(row["arms"]), percent(row["error"]), percent(row["bias"], True), percent(row["cover_50"]),
-            f"{percent(row['cover_90'])} ± {percent(error)}", f"{row['log_score']:.2f}",
-            f"{percent(row['truncated_error'])} ({row['truncated_log_score']:.2f})",
-            f"{percent(row['nearest_error'])} ({row['nearest_log_score']:.2f})",
-        ])  # fmt: skip
-    return rows
-
-
-def _interval(row: Mapping[str, Any] | None) -> list[str]:
-    if row is None:
-        return [NOTHING, NOTHING]
-    mark = "" if row["inside_90"] else " **outside**"
-    return [one_decimal(row["measured"]), f"{row['p50']:.1f} ({row['p05']:.1f} to {row['p95']:.1f}){mark}"]
-
-
-def validation_page(study: Study, document: Mapping[str, Any]) -> str:
-    """The whole of `VALIDATION.md`."""
-    gates = document["gates"]
-    text = [
-        f"# Held-out arms: {escaped(study.name)}{' (SYNTHETIC)' if study.synthetic else ''}", "",
-        "The model is fitted without some measured fixed-depth arms and predicts what they would show: counts of as many rounds, "
-        "steps of as many requests, a new effect of each run and each server start. MEASURED values stand beside ESTIMATED 90 % "
-        "intervals. *Truncated* is the screen of the runs that were kept, as a point; *nearest* is the measured arm of the same "
-        "cell that is nearest in depth; both get a normal law with their own error over these arms, which is generous.", "",
-        f"Gates: error (root mean square of median / measured - 1) at most {100 * gates['tokens_error']:g} % for tokens, "
-        f"{100 * gates['step_error']:g} % for steps, {100 * gates['rate_error']:g} % for rates; 90 % intervals hold at least "
-        f"{100 * gates['coverage']:g} % of the arms.", "",
-    ]  # fmt: skip
-    head = ["quantity", "arms", "error", "bias", "50 % hold", "90 % hold", "log score", "truncated: error (score)",
-            "nearest: error (score)"]  # fmt: skip
-    for part in document["parts"]:
-        kept = f"; step times are kept of `{escaped(part['keep_times'])}`" if part["keep_times"] else ""
-        text += [f"## {escaped(part['name'])}", "",
-                 f"Left out: `{escaped(part['leave_out'].replace(chr(10), '; '))}` ({part['held_runs']} runs, {part['kept_runs']} "
-                 f"others){kept}.", ""]  # fmt: skip
-        text += [f"- GATE OPEN: {line}" for line in part["failed"]] or ["Every gate passes."]
-        text += ["", table(head, _summary_rows(part)), ""]
-        rows = [
-            [escaped(row["cell"]), str(row["depth"]), str(row["batch"]), str(row["runs"]),
-             *[cell for name in QUANTITIES for cell in _interval(row.get(name))]]
-            for row in part["arms"]
-        ]  # fmt: skip
-        of_each = [word for name in QUANTITIES for word in (f"{WORDS[name]}: measured", "predicted (90 %)")]
-        text += [table(["cell", "depth", "batch", "runs", *of_each], rows), ""]
-        if part["not_predicted"]:
-            text += [
-                "No run of the cell was kept, so nothing is predicted: "
-                + escaped(", ".join(part["not_predicted"]))
-                + ".",
-                "",
-            ]
-    return "\n".join(text).rstrip("\n") + "\n"

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from draftdepth.analysis.holdout import Gates, summary, training
+from draftdepth.analysis.holdout import training
+from draftdepth.analysis.holdout_scores import Gates, summary
 from draftdepth.analysis.selection import chosen
 from draftdepth.data.errors import InputError
 from draftdepth.models.evidence import evidence_of
