@@ -7,7 +7,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from ..data.plan_arm import Arm
-from ..data.plan_file import ASSURANCE, LOSS, PRECISION, Plan
+from ..data.plan_file import ASSURANCE, LOSS, PRECISION, VALUE, Plan
 from .plan_worlds import Worlds
 from .planning import COMPARISON, LAYOUT, MINUTE_SECONDS, ROUNDS, RUNS
 
@@ -44,15 +44,18 @@ def goal_measure(plan: Plan) -> str:
 
 
 def reached(plan: Plan, at: xr.Dataset, serving: float) -> Flags:
-    """Whether each design reaches the goal, (layout, runs, rounds)."""
-    values = at[goal_measure(plan)].values
+    """Whether each design reaches the goal by more than its own Monte-Carlo error, (layout, runs, rounds).
+
+    The cheapest of many designs is picked, so that one which only seems good enough would be picked too often.
+    """
+    measure = goal_measure(plan)
+    values = at[measure].values
+    if plan.goal.kind == VALUE:
+        return np.asarray((values >= values.max()) & (values > 0))
+    error = at[f"{measure}_error"].values
     if plan.goal.kind == ASSURANCE:
-        return np.asarray(values >= plan.goal.target)
-    if plan.goal.kind == PRECISION:
-        return np.asarray(values <= plan.goal.target)
-    if plan.goal.kind == LOSS:
-        return np.asarray(values <= plan.goal.target * serving)
-    return np.asarray((values >= values.max()) & (values > 0))
+        return np.asarray(values - error >= plan.goal.target)
+    return np.asarray(values + error <= plan.goal.target * (serving if plan.goal.kind == LOSS else 1.0))
 
 
 def loss_before(worlds: Worlds, arm: Arm, other: Arm) -> tuple[float, bool]:

@@ -59,9 +59,9 @@ def sentence(row: Document, goal: Document) -> str:
     design, best = row["design"], row["best_value"]
     nearest = row["nearest"]
     short = (
-        "goal not reachable within the allowed runs and rounds: at most "
+        "goal not reached within the allowed runs and rounds, Monte-Carlo error counted in: at most "
         if row["goal_measure"] in ("assurance", "net_rule_tokens")
-        else "goal not reachable within the allowed runs and rounds: at best "
+        else "goal not reached within the allowed runs and rounds, Monte-Carlo error counted in: at best "
     )
     short += f"{_goal_words(nearest, row, goal)}, with {nearest['runs']} runs of each arm x {count(nearest['rounds'])} rounds"
     if design is None:

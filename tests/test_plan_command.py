@@ -27,7 +27,7 @@ def ready(folder: Path, **changes: Any) -> tuple[Path, Path]:
     """A study with a plan, and a stored result beside it."""
     study = example_study(folder / "study")
     (study / "plan.toml").write_text(
-        plan_text(**({"simulations": 100, "runs": [2, 6, 12], "target": 0.5} | changes)), encoding="utf-8"
+        plan_text(**({"simulations": 100, "runs": [2, 6, 12], "target": 0.4} | changes)), encoding="utf-8"
     )
     posterior = folder / "posterior.nc"
     stored_tree(load_study(str(study)), draws(500, SPREADS)).to_netcdf(posterior, engine="h5netcdf")
@@ -60,7 +60,7 @@ def test_a_plan_writes_its_files_and_says_what_to_do(planned: tuple[Path, Path, 
     assert [row["label"] for row in document["comparisons"]] == ["ESTIMATED", "ASSUMED"]
     fixed = document["comparisons"][0]
     assert fixed["why"] == "goal reached"
-    assert fixed["design"]["assurance"] >= 0.5
+    assert fixed["design"]["assurance"] - fixed["design"]["assurance_error"] >= 0.4
     for name in ("assurance", "wrong", "undecided", "false_change", "half_width", "loss_after", "evsi"):
         assert fixed["design"][f"{name}_error"] > 0
     assert [row["level"] for row in fixed["logging"]] == ["L0", "L1", "L2", "L3"]
@@ -135,7 +135,7 @@ def test_a_goal_out_of_reach_and_no_run_worth_it_are_plain_answers(tmp_path: Pat
     most = max(v for layout in document["comparisons"][0]["grid"]["assurance"] for row in layout for v in row)
     assert nearest["assurance"] == most
     assert (
-        "no new run is worth it; goal not reachable within the allowed runs and rounds: at most assurance "
+        "no new run is worth it; goal not reached within the allowed runs and rounds, Monte-Carlo error counted in: at most assurance "
         f"{100 * most:.1f} %"
     ) in top
     assert f"with {nearest['runs']} runs of each arm x {nearest['rounds']:,} rounds" in top
