@@ -94,6 +94,7 @@ def rows(target: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in target.read_text().splitlines()]
 
 
+PATIENCE = 120.0  # seconds: only to end a test that hangs
 FIRST, SECOND, THIRD = scrape(10, [5, 1]), scrape(110, [65, 31]), scrape(310, [165, 81])
 
 
@@ -208,13 +209,13 @@ def test_the_command_says_what_it_does_and_ctrl_c_keeps_runs(serve: Callable[...
     assert result.exit_code == 0, result.output
     assert "the first scrape is taken" in result.stderr
     words = ["scrape", serve(FIRST, SECOND, THIRD, THIRD).url, "-o", str(target), "--every", "0.05", "--runs", "9"]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "draftdepth", *words, *needed], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    end = time.monotonic() + 20
-    while len(target.read_text().splitlines()) < 3 and time.monotonic() < end:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
-    told, _ = process.communicate(timeout=20)
+    ) as process:
+        end = time.monotonic() + PATIENCE
+        while len(target.read_text().splitlines()) < 3 and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        told, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, told) == (130, f"stopped: 2 run records in {target}\n")
     assert [row["request_rounds"] for row in rows(target)] == [100, 100, 200]
