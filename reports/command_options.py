@@ -11,6 +11,8 @@ import click
 type Command = Callable[..., Any]
 type Tell = Callable[[str], None]
 
+STEPS = click.IntRange(100, 100_000)  # of a chain; a hundred times the default takes days and all memory
+
 STUDY = click.argument("study")
 FILE = click.argument("file", type=click.Path(path_type=Path))
 OUT_DIR = click.option(
@@ -72,8 +74,8 @@ def with_settings(command: Command) -> Command:
     return in_order(
         called,
         SEED,
-        click.option("--draws", type=click.IntRange(100), default=1000, show_default=True, help="Draws of each chain."),
-        click.option("--tune", type=click.IntRange(100), default=1000, show_default=True, help="Tuning of each chain."),
+        click.option("--draws", type=STEPS, default=1000, show_default=True, help="Draws of each chain."),
+        click.option("--tune", type=STEPS, default=1000, show_default=True, help="Tuning of each chain."),
         click.option("--chains", type=click.IntRange(2, 16), default=4, show_default=True),
         click.option("--sampler", type=click.Choice(["nutpie", "pymc"]), default="nutpie", show_default=True),
         QUIET,

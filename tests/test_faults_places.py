@@ -170,7 +170,8 @@ def test_a_full_disk_stops_a_calibration_that_loses_nothing_and_goes_on(inputs: 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_behind_stdout_is_one_line(inputs: Path) -> None:
-    for words in (["show", inputs / "result-1480" / "posterior.nc"], ["convert", "--list"]):
+    stored_result = inputs / "result-1480" / "posterior.nc"
+    for words in (["show", stored_result], ["convert", "--list"], ["--help"], ["--version"], ["show", "--help"]):
         with Path("/dev/full").open("w") as full:
             told = subprocess.run(
                 [sys.executable, "-m", "draftdepth", *map(str, words)],
