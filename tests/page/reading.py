@@ -84,3 +84,25 @@ def places_of(html: str) -> dict[str, str]:
     start = html.index('id="places">') + len('id="places">')
     told = json.loads(html[start : html.index("</script>", start)])
     return {short: name for name, short in told.items()}
+
+
+def table_of(page: Read, name: str) -> list[dict[str, str]]:
+    """Rows of a table of the page, by its heads."""
+    head, *rows = page.tables[name]
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
+def markdown_tables(text: str) -> list[list[list[str]]]:
+    """Tables of a Markdown page: rows of entries, the head first and the line below it left out."""
+    found: list[list[list[str]]] = []
+    inside = False
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            inside = False
+            continue
+        if not inside:
+            found.append([])
+        inside = True
+        if not line.startswith("| :--"):
+            found[-1].append([entry.strip() for entry in line.strip("|").split("|")])
+    return found

@@ -1,0 +1,108 @@
+"""Sentences of both pages: what to do, what would change it, what disagrees, and what is SYNTHETIC."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import xarray as xr
+from draftdepth.reports.page_files import report_files
+from draftdepth.reports.page_view import overall
+
+from .page.made_up import made_up_tree, shared_files, shared_tree
+from .page.reading import read_page
+
+HOSTILE = 'x"><img src=y onerror=alert(1)>|*_`&'
+
+
+@pytest.fixture
+def tree() -> xr.DataTree:
+    return shared_tree()
+
+
+@pytest.fixture
+def files() -> dict[str, str]:
+    return shared_files()
+
+
+def test_the_first_sentence_names_the_cells_to_change_and_their_names_stay_text(tmp_path: Path) -> None:
+    tree = made_up_tree(tmp_path, cell=HOSTILE)
+    document = json.loads(tree.attrs["comparison"])
+    document["cells"][0]["recommended"] = 3
+    tree.attrs["comparison"] = json.dumps(document)
+    made = {name: str(text) for name, text in report_files(tree).items()}
+    said = f"Verify this many positions: 3 in {document['cells'][0]['cell']}; keep the current policy in the other 1."
+    assert said in "".join(read_page(made["report.html"]).text)
+    assert "<img" not in made["REPORT.md"]
+
+
+def test_many_cells_to_change_are_counted_and_few_are_named() -> None:
+    cells: list[dict[str, Any]] = [{"name": f"n{place}", "recommended": 2 + place % 2} for place in range(7)]
+    assert overall([*cells[:4], {"name": "k", "recommended": 0}]) == (
+        "Verify this many positions: 2 in n0, n2; 3 in n1, n3; keep the current policy in the other 1. ESTIMATED."
+    )
+    assert overall(cells) == "Verify 2 or 3 positions in 7 of 7 cells; the table says which. ESTIMATED."
+
+
+def test_tipping_points_are_said_in_words_in_both_pages(tree: xr.DataTree) -> None:
+    changed = tree.copy(deep=True)
+    tips = {"tip_value": 1.5, "tip_error": 0.07, "tip_from": 4, "tip_to": 2, "tip_below": 0.31}
+    for name, value in tips.items():
+        changed["explain"][name].loc[{"quantity": "delta", "tip": 0}] = value
+    explain = changed["explain"].to_dataset()
+    files = report_files(changed)
+    text = " ".join("".join(read_page(str(files["report.html"])).text).split())
+    markdown = " ".join(str(files["REPORT.md"]).split())
+    assert (
+        "odds more than 4.48 times lower (delta above 1.50 ± 0.07), depth 4 is no longer the best, depth 2 is" in text
+    )
+    said = 0
+    for cell in explain["cell"].values:
+        for quantity in explain["quantity"].values:
+            at = explain.sel(cell=cell, quantity=quantity)
+            for tip in range(at.sizes["tip"]):
+                here = at.isel(tip=tip)
+                value, error = float(here["tip_value"]), float(here["tip_error"])
+                if math.isnan(value):
+                    continue
+                factor = f"{math.exp(value):.2f}" if math.exp(value) < 10 else f"{math.exp(value):.3g}"
+                what = (
+                    f"masked positions are accepted with odds more than {factor} times lower (delta above {value:.2f} ± {error:.2f})"
+                    if quantity == "delta"
+                    else f"a row costs more than {value:.2f} ± {error:.2f} times its price in the table of config times"
+                )
+                sentence = (
+                    f"If {what}, depth {int(here['tip_from'])} is no longer the best, depth {int(here['tip_to'])} is; "
+                    f"posterior chance that it is less than that: {100 * float(here['tip_below']):.0f} %."
+                )
+                assert sentence in text
+                assert sentence in markdown
+                said += 1
+    assert said
+
+
+def test_a_cell_where_a_measurement_disagrees_is_marked_at_the_top(tree: xr.DataTree) -> None:
+    changed = tree.copy()
+    document = json.loads(tree.attrs["comparison"])
+    document["cells"][1]["disagreements"] = ["WARNING: made up for this test"]
+    changed.attrs["comparison"] = json.dumps(document)
+    for name in ("report.html", "REPORT.md"):
+        assert "WARNING" not in str(report_files(tree)[name])
+        text = str(report_files(changed)[name])
+        assert "WARNING: in S/d: a MEASURED arm disagrees with the model" in text
+        assert text.count("measured otherwise") == (2 if name == "report.html" else 1)
+
+
+def test_real_records_are_not_called_synthetic_and_a_page_without_explanations_is_one(
+    files: dict[str, str], tmp_path: Path
+) -> None:
+    real = report_files(made_up_tree(tmp_path, with_reasons=False, synthetic=False))
+    for name in ("report.html", "REPORT.md"):
+        assert "SYNTHETIC" in files[name]
+        assert "SYNTHETIC" not in str(real[name])
+    assert 'class="synthetic"' in files["report.html"]
+    assert 'class="synthetic"' not in str(real["report.html"])
+    page = read_page(str(real["report.html"]))
+    assert "unsure" not in page.ids
+    assert {"do", "cells", "trust", "source"} <= set(page.ids)
