@@ -6,6 +6,10 @@ from typing import Any
 from draftdepth.data.readers import FORMATS, Conversion, ReaderOptions, Source
 
 SECRET = "swordfish: a prompt that nobody may see"
+FIXED, DYNAMIC = {"policy_kind": "fixed"}, {"policy_kind": "dynamic"}
+HALVES = [60, 30, 15]
+BORN = 'vllm:spec_decode_num_drafts_created{engine="0",model_name="m"} '
+"""Before the time at which a vLLM counter was made."""
 
 
 def options(**more: Any) -> ReaderOptions:
