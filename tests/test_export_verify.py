@@ -12,6 +12,7 @@ from draftdepth.analysis.verify_table import verify_rows
 from draftdepth.reports.command import main
 
 from .page.made_up import shared_tree
+from .stored_examples import write_netcdf
 
 CONFIG = [10.0, 11.0, 13.0, 14.0]
 
@@ -40,8 +41,6 @@ def test_rows_lie_between_the_timed_arms_and_say_what_they_are() -> None:
 
 
 def _stored(folder: Path) -> tuple[Path, dict[str, Any]]:
-    from .test_stored import _write
-
     tree = shared_tree().copy(deep=True)
     screen = json.loads(tree.attrs["screen"])
     cell = next(row["cell"] for row in screen["arms"] if row["policy"]["kind"] == "fixed")
@@ -54,7 +53,7 @@ def _stored(folder: Path) -> tuple[Path, dict[str, Any]]:
         "study_sha256": provenance["study_sha256"], "inputs": provenance["inputs"],
         "parts": [{"name": "all", "failed": [], "arms": [{}]}],
     }  # fmt: skip
-    return _write(tree, folder / "posterior.nc"), good
+    return write_netcdf(tree, folder / "posterior.nc"), good
 
 
 def test_only_gates_that_pass_open_it(tmp_path: Path) -> None:

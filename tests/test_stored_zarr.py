@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 import xarray as xr
 import zarr
-from click.testing import CliRunner, Result
 from draftdepth.analysis.result import CONTENT_HASH, content_hash, group_path
 from draftdepth.analysis.screen import screen
 from draftdepth.data.errors import InputError
 from draftdepth.data.study import load_study
-from draftdepth.reports.command import main
 from draftdepth.reports.output import write_whole
 from draftdepth.reports.output_tree import NETCDF, POSTERIOR, ZARR, tree_writer
 from draftdepth.reports.page_opened import stored
@@ -21,12 +19,8 @@ from draftdepth.reports.stored_zarr import is_zip
 from .builders import record, write_study
 from .page.made_up import fitted_tree
 from .plan_examples import SPREADS, draws, example_study, plan_text, stored_tree
+from .stored_examples import hashed, run, small_tree, whole_tree
 from .test_faults_places import full_disk
-from .test_stored import hashed, small_tree, whole_tree
-
-
-def _run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def _both(tree: xr.DataTree, folder: Path) -> dict[str, Path]:
@@ -69,11 +63,11 @@ def test_every_command_opens_it_by_what_it_is(good: dict[str, Path], tmp_path: P
     disguised = small[ZARR].rename(tmp_path / "result.nc")
     assert is_zip(disguised)
     for words in (("show",), ("show", "--json"), *(("export", kind) for kind in ("csv", "priors", "vllm-synthetic"))):
-        left, right = _run(*words, small[NETCDF]), _run(*words, disguised)
+        left, right = run(*words, small[NETCDF]), run(*words, disguised)
         assert (left.exit_code, right.exit_code, right.stderr) == (0, 0, ""), right.output
         assert left.stdout == right.stdout
-    assert _run("export", "parquet", disguised, "-o", tmp_path / "c.parquet").exit_code == 0
-    done = _run("report", good[ZARR], "--out-dir", tmp_path / "page")
+    assert run("export", "parquet", disguised, "-o", tmp_path / "c.parquet").exit_code == 0
+    done = run("report", good[ZARR], "--out-dir", tmp_path / "page")
     assert (done.exit_code, done.stderr) == (0, "")
     assert (tmp_path / "page" / "report.html").is_file()
 
@@ -83,7 +77,7 @@ def test_a_plan_from_zarr_is_the_plan_from_netcdf(tmp_path: Path) -> None:
     (study / "plan.toml").write_text(plan_text(simulations=100, runs=[2, 6], target=0.5), encoding="utf-8")
     tree = stored_tree(load_study(str(study)), draws(100, SPREADS))
     for form, path in _both(tree, tmp_path).items():
-        done = _run("plan", study, "--posterior", path, "--out-dir", tmp_path / form, "--quiet")
+        done = run("plan", study, "--posterior", path, "--out-dir", tmp_path / form, "--quiet")
         assert (done.exit_code, done.stderr) == (0, ""), done.output
     assert (tmp_path / NETCDF / "plan.json").read_bytes() == (tmp_path / ZARR / "plan.json").read_bytes()
 
@@ -138,13 +132,13 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_reanalyze_writes_one_file_that_is_asked_for(study: Path, tmp_path: Path) -> None:
     hashes = []
     for form, name in POSTERIOR.items():
-        done = _run("reanalyze", study, "--out-dir", tmp_path / form, "--format", form)
+        done = run("reanalyze", study, "--out-dir", tmp_path / form, "--format", form)
         assert done.exit_code == 0, done.output
         assert f"{name}\n" in done.stdout
         assert "earlier" not in done.stderr
         assert [path.name for path in (tmp_path / form).glob("posterior*")] == [name]
         assert not list((tmp_path / form).glob(".*"))
-        hashes += [line for line in _run("show", tmp_path / form / name).stdout.splitlines() if "content" in line]
+        hashes += [line for line in run("show", tmp_path / form / name).stdout.splitlines() if "content" in line]
     assert len(hashes) == 2
     assert hashes[0] == hashes[1]
 
@@ -152,7 +146,7 @@ def test_reanalyze_writes_one_file_that_is_asked_for(study: Path, tmp_path: Path
 def test_a_result_of_an_earlier_run_in_the_other_format_is_told(study: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "posterior.nc").write_text("old")
-    done = _run("reanalyze", study, "--out-dir", tmp_path / "out", "--format", "zarr")
+    done = run("reanalyze", study, "--out-dir", tmp_path / "out", "--format", "zarr")
     assert f"{tmp_path / 'out' / 'posterior.nc'}: of an earlier run, left as it was\n" in done.stderr
     assert (tmp_path / "out" / "posterior.nc").read_text() == "old"
 
@@ -168,10 +162,10 @@ def test_without_zarr_one_line_says_what_to_install(
     monkeypatch.setitem(sys.modules, "zarr", None)
     line = "draftdepth: zarr: found no zarr; `pip install draftdepth[zarr]` would do\n"
     for words in (("reanalyze", "sp2", "--format", "zarr", "--out-dir", tmp_path / "out"), ("show", good[ZARR])):
-        done = _run(*words)
+        done = run(*words)
         assert (done.exit_code, done.stderr, done.stdout) == (2, line, "")
     assert not (tmp_path / "out").exists()
-    assert _run("show", good[NETCDF]).exit_code == 0
+    assert run("show", good[NETCDF]).exit_code == 0
 
 
 def test_no_worker_has_a_name_that_zarr_takes_for_its_own() -> None:

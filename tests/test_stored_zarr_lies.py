@@ -1,67 +1,34 @@
 """Zips that lie about the zarr in them: each is refused in one line, before what it declares is read."""
 
 import json
-import random
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from draftdepth.analysis.result import CONTENT_HASH
-from draftdepth.data.errors import InputError
-from draftdepth.reports.command import main
-from draftdepth.reports.output_tree import ZARR, tree_writer
-from draftdepth.reports.page_opened import stored
 
-from .test_stored import hashed, refused, small_tree
+from .stored_examples import RATE, RATE_VALUES, Members, pack, refused, retold, run, small_members
 
-type Members = dict[str, bytes]
-
-RATE, RATE_VALUES = "comparison/rate/.zarray", "comparison/rate/0.0.0.0.0"
 LABEL = "comparison/label/.zarray"
-
-
-def _run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Members:
-    """The members of an honest zip."""
-    path = tmp_path_factory.mktemp("small") / "posterior.zarr.zip"
-    tree_writer(ZARR)(hashed(small_tree()), path)
-    with zipfile.ZipFile(path) as file:
-        return {name: file.read(name) for name in file.namelist()}
-
-
-def _pack(members: Mapping[str, bytes], path: Path, compression: int = zipfile.ZIP_STORED) -> Path:
-    with zipfile.ZipFile(path, "w", compression) as file:
-        for name, held in members.items():
-            file.writestr(name, held)
-    return path
+    return small_members(tmp_path_factory.mktemp("small"))
 
 
 def _array(**changes: Any) -> Callable[[Members], None]:
     """Other metadata of the rates, consolidated likewise."""
 
     def change(members: Members) -> None:
-        _metadata(members, RATE, changes)
+        retold(members, RATE, changes)
 
     return change
 
 
-def _metadata(members: Members, name: str, changes: Mapping[str, Any]) -> None:
-    everything = json.loads(members[".zmetadata"])
-    everything["metadata"][name] |= changes
-    members[name] = json.dumps(everything["metadata"][name]).encode()
-    members[".zmetadata"] = json.dumps(everything).encode()
-
-
 def _attributes(members: Members, name: str, changes: Mapping[str, Any]) -> None:
-    _metadata(members, f"{name}/.zattrs", changes)
+    retold(members, f"{name}/.zattrs", changes)
 
 
 def _put(name: str, held: bytes = b"x") -> Callable[[Members], None]:
@@ -98,7 +65,7 @@ def _grown(members: Members) -> None:
     """More rates than there are, by metadata and values that agree."""
     shape = json.loads(members[RATE])["shape"]
     shape[0] *= 2
-    _metadata(members, RATE, {"shape": shape, "chunks": shape})
+    retold(members, RATE, {"shape": shape, "chunks": shape})
     members[RATE_VALUES] *= 2
 
 
@@ -125,7 +92,10 @@ def _groups(*names: str) -> Callable[[Members], None]:
 
 
 HUGE = [2**40, 2**40, 2, 2, 2]
+
+
 PICKLE = [{"id": "pickle", "protocol": 5}]
+
 
 LIES: Mapping[str, tuple[str, Callable[[Members], None]]] = {
     "a shape that is too large": ("metadata do not fit", _array(shape=HUGE, chunks=HUGE)),
@@ -177,8 +147,8 @@ def test_a_zip_that_lies_is_refused_in_one_line(lie: str, small: Members, tmp_pa
     part, change = LIES[lie]
     members = dict(small)
     change(members)
-    path = _pack(members, tmp_path / "posterior.zarr.zip")
-    done = _run("show", path)
+    path = pack(members, tmp_path / "posterior.zarr.zip")
+    done = run("show", path)
     refused(done, path)
     assert part in done.stderr
 
@@ -193,75 +163,8 @@ def test_a_zip_that_lies_is_refused_in_one_line(lie: str, small: Members, tmp_pa
 )
 def test_no_document_of_a_zip_is_believed(key: str, value: object, said: str, small: Members, tmp_path: Path) -> None:
     members = dict(small)
-    _metadata(members, ".zattrs", {key: value})
-    path = _pack(members, tmp_path / "posterior.zarr.zip")
-    done = _run("show", path)
+    retold(members, ".zattrs", {key: value})
+    path = pack(members, tmp_path / "posterior.zarr.zip")
+    done = run("show", path)
     refused(done, path)
     assert said in done.stderr
-
-
-def test_a_bomb_is_refused_before_it_is_read(small: Members, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(*_: Any) -> None:
-        raise AssertionError("a member was read")
-
-    size = 2**26
-    members = dict(small)
-    _metadata(members, RATE, {"shape": [size], "chunks": [size], "dtype": "|i1"})
-    path = _pack(members | {"comparison/rate/0": bytes(size)}, tmp_path / "bomb.zip", zipfile.ZIP_DEFLATED)
-    assert path.stat().st_size < size / 100
-    honest = bytearray(_pack(small, tmp_path / "declared.zip").read_bytes())
-    at = honest.rfind(b"PK\x01\x02")  # the last member of the directory, its sizes 20 and 24 bytes further on
-    honest[at + 20 : at + 28] = b"\xf0\xff\xff\x7f" * 2
-    (tmp_path / "declared.zip").write_bytes(honest)
-    monkeypatch.setattr("zipfile.ZipFile.read", read)
-    for name, said in (("bomb.zip", "compressed or encrypted"), ("declared.zip", "more values declared")):
-        done = _run("show", tmp_path / name)
-        refused(done, tmp_path / name)
-        assert said in done.stderr
-
-
-def test_a_member_that_stands_twice_or_is_encrypted_is_refused(small: Members, tmp_path: Path) -> None:
-    twice = _pack(small, tmp_path / "twice.zip")
-    with zipfile.ZipFile(twice, "a") as file, pytest.warns(UserWarning, match="Duplicate name"):
-        file.writestr(RATE, small[RATE])
-    secret = bytearray(_pack(small, tmp_path / "secret.zip").read_bytes())
-    secret[secret.rfind(b"PK\x01\x02") + 8] |= 1
-    (tmp_path / "secret.zip").write_bytes(secret)
-    for name, said in (("twice.zip", "stands twice"), ("secret.zip", "encrypted")):
-        done = _run("show", tmp_path / name)
-        refused(done, tmp_path / name)
-        assert said in done.stderr
-
-
-def test_a_zip_that_is_cut_short_or_damaged_is_refused(small: Members, tmp_path: Path) -> None:
-    whole = _pack(small, tmp_path / "whole.zip").read_bytes()
-    middle = whole.find(small[RATE_VALUES])
-    flipped = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
-    cuts = [whole[: int(len(whole) * part)] for part in (0.01, 0.5, 0.9)]
-    for place, held in enumerate((*cuts, whole[:-1], whole[:4], flipped)):
-        path = tmp_path / f"{place}.zip"
-        path.write_bytes(held)
-        done = _run("show", path)
-        refused(done, path)
-        assert ("cut short or damaged" in done.stderr) == (held is not flipped)
-
-
-def test_a_byte_that_is_changed_makes_no_other_result_and_no_traceback(small: Members, tmp_path: Path) -> None:
-    whole = _pack(small, tmp_path / "whole.zip").read_bytes()
-    path, rng = tmp_path / "changed.zip", random.Random("a changed byte")
-    honest = refusals = 0
-    directory = whole.rfind(b"PK\x05\x06") - 40_000
-    for place in range(60):
-        at = rng.randrange(directory if place % 2 else 0, len(whole))
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << rng.randrange(8))]) + whole[at + 1 :])
-        try:
-            with stored(path, whole=True) as tree:
-                assert tree.attrs[CONTENT_HASH] == json.loads(small[".zattrs"])[CONTENT_HASH]
-                rates = tree["comparison"].to_dataset()["rate"]
-                np.testing.assert_array_equal(rates.values.ravel(), np.frombuffer(small[RATE_VALUES]))
-        except InputError as error:
-            refusals += str(error).endswith("would do")
-        else:
-            honest += 1
-    assert honest + refusals == 60
-    assert refusals > 30
