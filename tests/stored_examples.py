@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from click.testing import CliRunner, Result
+from click.testing import Result
 from draftdepth.analysis.result import content_hash
-from draftdepth.reports.command import main
 from draftdepth.reports.output_tree import ZARR, tree_writer
 
 from .page.made_up import draws_of, shared_tree
@@ -93,11 +92,6 @@ def retold(members: Members, name: str, changes: Mapping[str, Any]) -> None:
     everything["metadata"][name] |= changes
     members[name] = json.dumps(everything["metadata"][name]).encode()
     members[".zmetadata"] = json.dumps(everything).encode()
-
-
-def run(*words: object) -> Result:
-    """The command, as a user calls it."""
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def refused(result: Result, path: Path) -> None:

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 import pytest
 import xarray as xr
-from click.testing import CliRunner, Result
 from draftdepth.analysis.decision import Rule
 from draftdepth.analysis.rates import FIXED_DEPTH
 from draftdepth.data.errors import NotConvergedError
@@ -16,15 +15,11 @@ from draftdepth.models import fit as fitting
 from draftdepth.models.fit import SECOND_ACCEPT
 from draftdepth.models.priors import Priors
 from draftdepth.models.sampling import Settings
-from draftdepth.reports.command import main
 from draftdepth.reports.recommendation import sentence
 
 from .builders import record, write_study
+from .called import run
 from .test_models_density import CONFIG_MS, DYNAMIC, runs_of
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 @pytest.fixture

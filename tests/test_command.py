@@ -8,14 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
-from draftdepth.reports.command import main
 
 from .builders import record, write_lines, write_study
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
+from .called import run
 
 
 def study(folder: Path, *rows: dict[str, Any]) -> Path:

@@ -5,12 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner, Result
-from draftdepth.reports.command import main
 
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
+from .called import run
 
 
 @pytest.mark.parametrize(

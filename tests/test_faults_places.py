@@ -14,21 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from draftdepth.models import fit as fitting
-from draftdepth.reports.command import main
 
 from .builders import record, write_study
+from .called import run
 from .kills import files_in
 from .reader_examples import bench
 from .stand_ins import replace_sampling
 from .test_plan_command import ready
 
 DECLARED = ("--suite", "kettle", "--worker", "w", "--batch", "4", "--policy-kind", "fixed")
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def refused(result: Result, said: str = "") -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from draftdepth.data.errors import InputError, MissingInputError
 from draftdepth.data.jsonl import read_record_file, usable
 from draftdepth.data.readers import FORMATS, Source, declared, recognised
 from draftdepth.data.words import Level
-from draftdepth.reports.command import main
 
+from .called import run
 from .reader_examples import SECRET, aiperf, bench, lines, llama, meta, payload, read, scrape, window
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
@@ -32,10 +32,6 @@ EXAMPLES: dict[str, str] = {
         "num_drafts": 9, "draft_tokens": 9, "accepted_tokens": 5, "accepted_tokens_per_position": [5]}}]}),
 }  # fmt: skip
 MORE = {"llamacpp": ("--policy-depth", "3"), "sglang": ("--policy-depth", "2")}
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(main, [str(word) for word in words])
 
 
 def convert(folder: Path, text: str | bytes, *words: str, form: str = "auto", name: str = "source") -> Result:

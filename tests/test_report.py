@@ -3,13 +3,11 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import xarray as xr
-from click.testing import CliRunner
-from draftdepth.reports.command import main
 
+from .called import run
 from .page.made_up import shared_files, shared_tree
 
 
@@ -23,16 +21,12 @@ def files() -> dict[str, str]:
     return shared_files()
 
 
-def _run(*words: object) -> Any:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
 def test_report_writes_the_files_of_a_stored_result_whole(
     tree: xr.DataTree, files: dict[str, str], tmp_path: Path
 ) -> None:
     tree.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
     out = tmp_path / "out"
-    done = _run("report", tmp_path / "posterior.nc", "--out-dir", out, "--json")
+    done = run("report", tmp_path / "posterior.nc", "--out-dir", out, "--json")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["report"] == str(out / "report.html")
     written = {str(path.relative_to(out)): path.read_text(encoding="utf-8") for path in out.rglob("*.*")}
@@ -43,7 +37,7 @@ def test_report_refuses_what_holds_no_screen_in_one_line(tree: xr.DataTree, tmp_
     bare = tree.copy()
     del bare.attrs["screen"]
     bare.to_netcdf(tmp_path / "posterior.nc", engine="h5netcdf")
-    done = _run("report", tmp_path / "posterior.nc", "--out-dir", tmp_path / "out")
+    done = run("report", tmp_path / "posterior.nc", "--out-dir", tmp_path / "out")
     assert done.exit_code == 2
     assert re.fullmatch(r"draftdepth: .*screen.*would do\n", done.stderr)
     assert not (tmp_path / "out").exists()
@@ -55,7 +49,7 @@ def test_where_figures_cannot_be_written_the_old_page_stays(tree: xr.DataTree, t
     out.mkdir()
     (out / "report.html").write_text("old", encoding="utf-8")
     (out / "figures").write_text("a file in the way of the folder", encoding="utf-8")
-    done = _run("report", tmp_path / "posterior.nc", "--out-dir", out)
+    done = run("report", tmp_path / "posterior.nc", "--out-dir", out)
     assert done.exit_code == 2
     assert done.stderr.count("\n") == 1
     assert {path.name for path in out.iterdir()} == {"report.html", "figures"}

@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 from draftdepth.analysis.comparison import compare
 from draftdepth.analysis.decision import Rule
 from draftdepth.analysis.described import described
 from draftdepth.analysis.groups import fit_groups
 from draftdepth.analysis.result import assemble, content_hash
-from draftdepth.reports.command import main
 from draftdepth.reports.comparison_json import comparison_document
 from draftdepth.reports.comparison_md import comparison_page
 from draftdepth.reports.numbers import as_json
 from draftdepth.reports.recommendation import disagreements, why_not
 
 from .builders import record
+from .called import run
 from .test_rates import certain
 from .test_screen import screened
 
@@ -52,10 +51,6 @@ def _tree(folder: Path) -> tuple[xr.DataTree, dict[str, Any]]:
     return tree, document
 
 
-def _run(*words: object) -> Any:
-    return CliRunner().invoke(main, [str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("result")
@@ -76,8 +71,8 @@ def test_the_content_hash_is_of_values_and_not_of_bytes(tmp_path: Path) -> None:
 
 def test_show_reopens_what_was_stored(stored: tuple[Path, dict[str, Any]]) -> None:
     path, document = stored
-    assert json.loads(_run("show", path, "--json").stdout) == json.loads(as_json(document))
-    assert document["cells"][0]["sentence"] in _run("show", path).stdout
+    assert json.loads(run("show", path, "--json").stdout) == json.loads(as_json(document))
+    assert document["cells"][0]["sentence"] in run("show", path).stdout
 
 
 def test_the_page_holds_the_document_s_numbers(stored: tuple[Path, dict[str, Any]]) -> None:
@@ -110,20 +105,20 @@ def test_contraction_is_what_the_two_spreads_say(stored: tuple[Path, dict[str, A
 
 def test_csv_and_parquet_hold_the_comparison(stored: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     path, document = stored
-    rows = list(csv.DictReader(io.StringIO(_run("export", "csv", path).stdout)))
+    rows = list(csv.DictReader(io.StringIO(run("export", "csv", path).stdout)))
     assert len(rows) == 6 * 2 * 10
     at = next(r for r in rows if (r["depth"], r["estimand"], r["scenario"]) == ("3", "fixed_depth", "centre"))
     expected = document["cells"][0]["depths"][3]["fixed_depth"]["scenarios"]["centre"]["rate"]["p95"]
     assert float(at["rate_p95"]) == expected
     parquet = pytest.importorskip("pyarrow.parquet")
-    assert _run("export", "parquet", path, "-o", tmp_path / "c.parquet").exit_code == 0
+    assert run("export", "parquet", path, "-o", tmp_path / "c.parquet").exit_code == 0
     assert parquet.read_table(tmp_path / "c.parquet").num_rows == len(rows)
-    assert _run("export", "parquet", path).exit_code == 2
+    assert run("export", "parquet", path).exit_code == 2
 
 
 def test_synthetic_rates_never_increase_and_are_the_posterior_s(stored: tuple[Path, dict[str, Any]]) -> None:
     path, _ = stored
-    exported = json.loads(_run("export", "vllm-synthetic", path).stdout)
+    exported = json.loads(run("export", "vllm-synthetic", path).stdout)
     with xr.open_datatree(path, engine="h5netcdf") as tree:
         draws = np.asarray(tree["posterior/w"].to_dataset()["fixed_survival"].isel(cell=0).sel(depth=4).values)
     for depth in exported["cells"][0]["depths"]:
@@ -140,7 +135,7 @@ def test_exported_priors_are_read_by_the_next_study(stored: tuple[Path, dict[str
     from draftdepth.models.priors import Priors
 
     path, _ = stored
-    entries = tomllib.loads(_run("export", "priors", path).stdout)["priors"]
+    entries = tomllib.loads(run("export", "priors", path).stdout)["priors"]
     assert entries == {"run_scale": 0.25}
     assert Priors.stated("unknown", entries).run_scale == 0.25
 
@@ -150,7 +145,7 @@ def test_a_file_that_is_no_result_is_refused_in_one_line(tmp_path: Path) -> None
     xr.Dataset({"a": 1}).to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
     for name in ("x.nc", "other.nc", "none.nc"):
         for words in (("show",), ("export", "csv")):
-            result = _run(*words, tmp_path / name)
+            result = run(*words, tmp_path / name)
             assert (result.exit_code, result.stderr.count("\n"), result.stdout) == (2, 1, "")
 
 
@@ -215,7 +210,7 @@ def test_a_cell_without_a_step_time_has_no_decision(tmp_path: Path) -> None:
 
 def test_an_export_does_not_replace_the_result_that_it_reads(stored: tuple[Path, dict[str, Any]]) -> None:
     before = stored[0].read_bytes()
-    done = _run("export", "csv", stored[0], "-o", stored[0])
+    done = run("export", "csv", stored[0], "-o", stored[0])
     assert done.exit_code == 2
     assert "the file that is read" in done.stderr
     assert stored[0].read_bytes() == before

@@ -10,10 +10,10 @@ import pytest
 from draftdepth.reports.page_files import report_files
 from draftdepth.reports.visible import spreadsheet_text, visible, visible_json
 
+from .called import run
 from .page.made_up import shared_tree
 from .stored_examples import (
     renamed,
-    run,
     small_tree,
     write_netcdf,
 )

@@ -13,7 +13,8 @@ import xarray as xr
 from draftdepth.data.errors import InputError, MissingInputError
 from draftdepth.reports.page_opened import stored
 
-from .stored_examples import refused, run, small_tree, whole_tree, write_netcdf
+from .called import run
+from .stored_examples import refused, small_tree, whole_tree, write_netcdf
 
 
 @pytest.fixture(scope="module")

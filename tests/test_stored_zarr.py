@@ -17,9 +17,10 @@ from draftdepth.reports.page_opened import stored
 from draftdepth.reports.stored_zarr import is_zip
 
 from .builders import record, write_study
+from .called import run
 from .page.made_up import fitted_tree
 from .plan_examples import SPREADS, draws, example_study, plan_text, stored_tree
-from .stored_examples import hashed, run, small_tree, whole_tree
+from .stored_examples import hashed, small_tree, whole_tree
 from .test_faults_places import full_disk
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from draftdepth.analysis.result import CONTENT_HASH
 
-from .stored_examples import RATE, RATE_VALUES, Members, pack, refused, retold, run, small_members
+from .called import run
+from .stored_examples import RATE, RATE_VALUES, Members, pack, refused, retold, small_members
 
 LABEL = "comparison/label/.zarray"
 

@@ -12,7 +12,8 @@ from draftdepth.analysis.result import CONTENT_HASH
 from draftdepth.data.errors import InputError
 from draftdepth.reports.page_opened import stored
 
-from .stored_examples import RATE, RATE_VALUES, Members, pack, refused, retold, run, small_members
+from .called import run
+from .stored_examples import RATE, RATE_VALUES, Members, pack, refused, retold, small_members
 
 
 @pytest.fixture(scope="module")
