@@ -67,6 +67,11 @@ class Number:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a number; elsewhere the text is a dash, and a page holds nothing to read back."""
+        return isfinite(self.value)
+
 
 @dataclass(frozen=True, slots=True)
 class _Group:

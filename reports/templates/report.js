@@ -2,8 +2,8 @@
 (function () {
   function key(row, column) {
     var cell = row.cells[column], stored = cell && (cell.querySelector("data") || {}).value;
-    var text = stored || (cell ? cell.textContent.trim() : ""), number = parseFloat(text);
-    return { missing: text === "–" || text === "nan", number: number, text: cell ? cell.textContent.trim() : "" };
+    var text = cell ? cell.textContent.trim() : "";
+    return { missing: text.charAt(0) === "–", number: parseFloat(stored || text), text: text };
   }
   function compare(a, b) {
     if (a.missing !== b.missing) return a.missing ? 1 : -1;
