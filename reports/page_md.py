@@ -57,7 +57,13 @@ def _arms(arms: Sequence[View]) -> str:
         [f"{arm['policy']}{' (screened)' if arm['screened'] else ''}", *(str(arm[key]) for key in ("runs", "tokens", "step", "rate"))]
         for arm in arms
     ]  # fmt: skip
-    head = ["policy", "runs", "tokens a round (MEASURED)", "step, ms (MEASURED)", "rate, tok/s (ESTIMATED from both)"]
+    head = [
+        "policy",
+        "runs",
+        "tokens a round, whole batch (MEASURED)",
+        "step, ms (MEASURED)",
+        "rate, tok/s (ESTIMATED from both)",
+    ]
     return "Measured arms of this cell:\n\n" + table(head, rows) + "\n"
 
 

@@ -159,7 +159,7 @@ def _schedule(document: Document) -> str:
         ]
         for row in document["predicted"]
     ]  # fmt: skip
-    head = ["arm", "runs x rounds", "tokens a round", "step, ms", "rate, tok/s", "label"]
+    head = ["arm", "runs x rounds", "tokens a round, whole batch", "step, ms", "rate, tok/s", "label"]
     return (
         out
         + "What will be measured, 90 % intervals (`validate --plan` holds the runs against them):\n\n"

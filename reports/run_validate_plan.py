@@ -157,7 +157,7 @@ def _words(result: Document) -> str:
             lines.append(f"  {row['arm']}: not measured yet")
             continue
         found = []
-        for name, unit in zip(QUANTITIES, ("tokens a round", "ms", "tok/s"), strict=True):
+        for name, unit in zip(QUANTITIES, ("tokens a round of the whole batch", "ms", "tok/s"), strict=True):
             entry = row[name]
             inside = "inside" if entry["inside"] else "OUTSIDE"
             interval = span(entry["predicted"]["p05"], entry["predicted"]["p95"])

@@ -41,10 +41,10 @@ def _head(document: Document) -> str:
             "",
         ]
     lines += [
-        "Rates are ESTIMATED, in aggregate tok/s at steady decode, bonus token included. An envelope is the range over "
-        "the enumerated assumptions: not an interval, not a bound. Bounds are worst cases of what masked positions may "
-        "hide on the recorded rounds, at the central cost; sampling error and the move to another depth stand outside "
-        "them.",
+        "Rates are ESTIMATED, in aggregate tok/s at steady decode. Rates and tokens a round are those of all requests of "
+        "the batch together, the bonus token of each included. An envelope is the range over the enumerated assumptions: "
+        "not an interval, not a bound. Bounds are worst cases of what masked positions may hide on the recorded rounds, at "
+        "the central cost; sampling error and the move to another depth stand outside them.",
         "",
         "At row slope 0 the deepest depth that still accepts anything wins every time, so no table here says that "
         "shallower is better everywhere.",
@@ -99,7 +99,7 @@ def _depths(document: Document) -> str:
     parts = ["## Every depth (ESTIMATED)\n"]
     head = [
         "depth",
-        "tokens a round",
+        "tokens a round, whole batch",
         "rate",
         "envelope",
         "worst-case bounds",
@@ -152,7 +152,7 @@ def _arms(document: Document) -> str:
     if not arms:
         return ""
     head = [
-        "cell", "policy", "runs", "tokens a round (MEASURED)", "screen's tokens", "truncated minus measured",
+        "cell", "policy", "runs", "tokens a round, whole batch (MEASURED)", "screen's tokens", "truncated minus measured",
         "step ms (MEASURED)", "rate (ESTIMATED from both)", "screen's rate", "screen's rate minus measured",
     ]  # fmt: skip
 

@@ -97,7 +97,7 @@ def test_measured_arms_stand_in_both_pages_as_they_were_counted(
     markdown = [rows for rows in markdown_tables(files["REPORT.md"]) if rows[0][0] == "policy"]
     assert markdown[0][1:] == told
     assert "Measured arms of S/c" not in page.tables
-    assert len([rows for rows in markdown if "tokens a round (MEASURED)" in rows[0]]) == 1
+    assert len([rows for rows in markdown if "tokens a round, whole batch (MEASURED)" in rows[0]]) == 1
     rates = table_of(page, "Rates by depth of S/d")
     assert [row["measured fixed arm (runs)"] for row in rates] == ["–"] * 3 + [f"{told[1][4]} (1)"] + ["–"] * 2
     assert "measured fixed arm (runs)" not in table_of(page, "Rates by depth of S/c")[0]
