@@ -15,9 +15,10 @@ from click.testing import CliRunner
 from draftdepth.data.faults import faults_alone
 from draftdepth.data.inputs import read_inputs
 from draftdepth.data.jsonl import NAMED_FIELDS, read_record_file
-from draftdepth.data.readers.provenance import build, main, read_sources
+from draftdepth.data.readers.provenance import build, read_sources
 from draftdepth.data.study import load_study
 from draftdepth.reports.command import main as command
+from draftdepth.reports.provenance_files import main
 
 STUDY = Path(__file__).parents[1] / "data" / "studies" / "gx10"
 CORPUS = Path(__file__).parents[2] / "shared" / "corpus" / "gx10"

@@ -1,13 +1,11 @@
 """Builds a study's run records from the originals that its SOURCES.toml names, and the card that tells of them.
 
-`python -m draftdepth.data.readers.provenance STUDY_FOLDER ORIGINALS_FOLDER` writes `runs/` and `CARD.md` anew; the same
-originals give the same bytes.
+`python -m draftdepth.reports.provenance_files` writes them; the same originals give the same bytes.
 """
 
 import hashlib
 import json
 import shlex
-import sys
 import textwrap
 import tomllib
 from collections.abc import Mapping
@@ -186,26 +184,3 @@ def _told(source: Source, conversion: Conversion, sources: Sources, part: str) -
     about = _wrapped(source.about)
     told = [f"- {name}: {value}" for name, value in facts.items()]
     return [f"### {source.name}", "", *about, "", *told, "", f"    {source.command(sources.form, part)}", ""]
-
-
-def main(arguments: list[str]) -> int:
-    """Write the records and the card of one study anew; 0 done, 2 bad input."""
-    if len(arguments) != 2:
-        sys.stderr.write("usage: python -m draftdepth.data.readers.provenance STUDY_FOLDER ORIGINALS_FOLDER\n")
-        return 2
-    study = Path(arguments[0])
-    try:
-        files = build(read_sources(study), Path(arguments[1]))
-    except (InputError, MissingInputError) as error:
-        sys.stderr.write(f"draftdepth: {error}\n")
-        return 2
-    for name, text in files.items():
-        path = study / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"{len(files)} files written\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
