@@ -21,7 +21,7 @@ test-slow: $(TEST_READY)
 	echo "slow statistics took $$(( $$(date +%s) - start )) s"; exit $$status
 
 test-page: $(TEST_READY)
-	@$(BIN)/python -m pytest -m browser -rs tests/test_page_browser.py
+	@$(BIN)/python -m pytest -m browser -rs tests/page/test_browser.py
 
 gallery: reanalyze
 	@$(BIN)/python -m draftdepth.reports.figure_gallery "$(OUT)/sp2/posterior.nc" "$(OUT)/gx10/posterior.nc"

@@ -19,7 +19,6 @@ from draftdepth.data.study import load_study
 from draftdepth.models.priors import Priors
 from draftdepth.reports.comparison_json import comparison_document
 from draftdepth.reports.numbers import as_json
-from draftdepth.reports.page_files import report_files
 from draftdepth.reports.screen_json import screen_document
 
 from ..builders import record, write_study
@@ -149,9 +148,3 @@ def shared_tree() -> xr.DataTree:
     """One made-up result for all tests that only read it."""
     with tempfile.TemporaryDirectory() as folder:
         return made_up_tree(Path(folder)).load()
-
-
-@cache
-def shared_files() -> dict[str, str]:
-    """Texts of the page and its figures, made of it, by name."""
-    return {name: str(text) for name, text in report_files(shared_tree()).items()}

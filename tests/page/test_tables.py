@@ -4,27 +4,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 import xarray as xr
 from draftdepth.reports.page_files import report_files
 
-from .page.made_up import made_up_tree, shared_files, shared_tree
-from .page.reading import Read, markdown_tables, read_page, table_of
-
-
-@pytest.fixture
-def tree() -> xr.DataTree:
-    return shared_tree()
-
-
-@pytest.fixture
-def files() -> dict[str, str]:
-    return shared_files()
-
-
-@pytest.fixture(scope="module")
-def page() -> Read:
-    return read_page(shared_files()["report.html"])
+from .made_up import made_up_tree
+from .reading import Read, markdown_tables, table_of
 
 
 def test_tables_show_the_document_under_the_right_heads(tree: xr.DataTree, page: Read) -> None:

@@ -5,25 +5,14 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pytest
 import xarray as xr
 from draftdepth.reports.page_files import report_files
 from draftdepth.reports.page_view import overall
 
-from .page.made_up import made_up_tree, shared_files, shared_tree
-from .page.reading import read_page
+from .made_up import made_up_tree
+from .reading import read_page
 
 HOSTILE = 'x"><img src=y onerror=alert(1)>|*_`&'
-
-
-@pytest.fixture
-def tree() -> xr.DataTree:
-    return shared_tree()
-
-
-@pytest.fixture
-def files() -> dict[str, str]:
-    return shared_files()
 
 
 def test_the_first_sentence_names_the_cells_to_change_and_their_names_stay_text(tmp_path: Path) -> None:

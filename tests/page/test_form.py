@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
 import xarray as xr
 from draftdepth.reports.page_figures import pictures
 from draftdepth.reports.page_files import report_files
@@ -12,25 +11,10 @@ from draftdepth.reports.page_html import report_html
 from draftdepth.reports.page_stored import Stored
 from draftdepth.reports.page_view import page_view
 
-from .page.made_up import made_up_tree, shared_files, shared_tree
-from .page.reading import Read, read_page
+from .made_up import made_up_tree
+from .reading import Read, read_page
 
 HOSTILE = 'x"><img src=y onerror=alert(1)>|*_`&'
-
-
-@pytest.fixture
-def tree() -> xr.DataTree:
-    return shared_tree()
-
-
-@pytest.fixture
-def files() -> dict[str, str]:
-    return shared_files()
-
-
-@pytest.fixture(scope="module")
-def page() -> Read:
-    return read_page(shared_files()["report.html"])
 
 
 def test_figures_in_the_page_find_the_shapes_that_they_share(files: dict[str, str], page: Read) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from draftdepth.reports.page_files import report_files
 
-from .page.browser import Browser, missing
-from .page.made_up import shared_tree
+from .browser import Browser, missing
+from .made_up import shared_tree
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "a browser is there")]
 

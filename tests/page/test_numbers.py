@@ -9,23 +9,7 @@ from functools import reduce
 import pytest
 import xarray as xr
 
-from .page.made_up import shared_files, shared_tree
-from .page.reading import Read, markdown_tables, places_of, read_page, table_of
-
-
-@pytest.fixture
-def tree() -> xr.DataTree:
-    return shared_tree()
-
-
-@pytest.fixture
-def files() -> dict[str, str]:
-    return shared_files()
-
-
-@pytest.fixture(scope="module")
-def page() -> Read:
-    return read_page(shared_files()["report.html"])
+from .reading import Read, markdown_tables, places_of, table_of
 
 
 def _stored(tree: xr.DataTree, places: dict[str, str], at: str) -> float:

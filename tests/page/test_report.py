@@ -4,21 +4,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 import xarray as xr
 
-from .called import run
-from .page.made_up import shared_files, shared_tree
-
-
-@pytest.fixture
-def tree() -> xr.DataTree:
-    return shared_tree()
-
-
-@pytest.fixture
-def files() -> dict[str, str]:
-    return shared_files()
+from ..called import run
 
 
 def test_report_writes_the_files_of_a_stored_result_whole(
