@@ -52,6 +52,11 @@ class Inputs:
     absent: tuple[Absent, ...]
     faults: tuple[Fault, ...]
 
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each file that is there, by its name in results."""
+        return {account.name: account.sha256 for account in self.files if account.present}
+
 
 def _root(study: Study, key: str, given: Mapping[str, Path]) -> Path:
     return given[key] if key in given else study.folder / study.roots.get(key, key)

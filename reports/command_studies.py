@@ -9,6 +9,13 @@ import click
 from .command_options import AS_JSON, OUT_DIR, QUIET, SEED, STUDY, Tell, teller, with_roots, with_settings
 
 
+def _judged(text: str, good: bool) -> None:
+    """Print what was found, and exit 4 where a gate is open."""
+    click.echo(text, nl=False)
+    if not good:
+        sys.exit(4)
+
+
 @click.command()
 @STUDY
 @with_roots
@@ -122,9 +129,7 @@ def validate(
         from .run_validate import validate_study
 
         text, good = validate_study(study, roots, out_dir, words, keep_times, settings, as_json, tell)
-    click.echo(text, nl=False)
-    if not good:
-        sys.exit(4)
+    _judged(text, good)
 
 
 @click.command()
@@ -152,9 +157,7 @@ def calibrate(
     from .run_calibrate import calibrate_study
 
     text, good = calibrate_study(study, roots, out_dir, sims, levels, cells, as_json, teller(quiet))
-    click.echo(text, nl=False)
-    if not good:
-        sys.exit(4)
+    _judged(text, good)
 
 
 @click.command()

@@ -146,14 +146,13 @@ def plan_study(
     study = load_study(named)
     ready(out_dir)
     inputs = usable_inputs(study, roots)
-    hashes = {account.name: account.sha256 for account in inputs.files if account.present}
     if posterior is None:
         reanalyze_study(named, roots, out_dir, settings, checks=False, json_wanted=False, tell=tell)
         posterior = out_dir / POSTERIOR[NETCDF]
     seed = study.seed if settings["seed"] is None else settings["seed"]
     with stored(posterior) as tree:
         provenance = json.loads(tree.attrs["provenance"])
-        _same_study(study, hashes, provenance, posterior)
+        _same_study(study, inputs.hashes, provenance, posterior)
         plan = read_plan(plan_file or study.folder / PLAN_FILE, study, fitted_cells(tree))
         tell(f"simulating {plan.design.simulations} worlds, {len(plan.comparisons)} comparisons")
         worlds = worlds_of(plan, Rule.stated(study.decision), tree, seed)

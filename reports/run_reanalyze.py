@@ -46,7 +46,7 @@ def _provenance(study: Study, inputs: Inputs, settings: Settings, began: float) 
     return {
         "study": study.name,
         "study_sha256": study.sha256,
-        "inputs": {account.name: account.sha256 for account in inputs.files if account.present},
+        "inputs": inputs.hashes,
         "settings": {key: value for key, value in asdict(settings).items() if key != "progress"},
         "versions": {"draftdepth": __version__, **{name: version(name) for name in LIBRARIES}},
         "seconds": round(time.monotonic() - began, 1),

@@ -125,8 +125,7 @@ def _validated(named: str, roots: Mapping[str, Path], path: Path, json_wanted: b
     document = read_plan_document(path)
     study = load_study(named)
     inputs = usable_inputs(study, roots)
-    hashes = {account.name: account.sha256 for account in inputs.files if account.present}
-    _same_ground(document, path, study.name, hashes)
+    _same_ground(document, path, study.name, inputs.hashes)
     arms = measured_arms(inputs.runs, screen(study, inputs.runs))
     measured = {}
     for place in range(arms.sizes[ARM]):
