@@ -6,25 +6,19 @@ from typing import Any
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED, PROXY
 from ..data.words import Label
 from .markdown import escaped, table
-from .numbers import NOTHING, one_decimal, percent, percent_span, span
+from .numbers import NOTHING, known, one_decimal, percent, percent_span, span
 
 type Document = Mapping[str, Any]
-
-NAN = float("nan")
-
-
-def _f(value: float | None) -> float:
-    return NAN if value is None else value
 
 
 def _intervals(interval: Document) -> str:
     """Median, 50 % and 90 % interval."""
-    inner, outer = span(_f(interval["p25"]), _f(interval["p75"])), span(_f(interval["p05"]), _f(interval["p95"]))
-    return f"{one_decimal(_f(interval['p50']))} [{inner}] ({outer})"
+    at = {name: known(value) for name, value in interval.items()}
+    return f"{one_decimal(at['p50'])} [{span(at['p25'], at['p75'])}] ({span(at['p05'], at['p95'])})"
 
 
 def _gains(interval: Document) -> str:
-    return f"{percent(_f(interval['p50']), True)} ({percent_span(_f(interval['p05']), _f(interval['p95']))})"
+    return f"{percent(known(interval['p50']), True)} ({percent_span(known(interval['p05']), known(interval['p95']))})"
 
 
 def _head(document: Document) -> str:
@@ -70,17 +64,17 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
         rows.append(
             [
                 str(row["depth"]) + (" (cap)" if row["depth"] == policy["cap"] else ""),
-                one_decimal(_f(row["screen_rate"])),
-                span(*map(_f, row["screen_envelope"])),
-                span(*map(_f, row["worst_case_bound"])),
+                one_decimal(known(row["screen_rate"])),
+                span(*map(known, row["screen_envelope"])),
+                span(*map(known, row["worst_case_bound"])),
                 _intervals(proxy["rate"]),
                 _intervals(fixed["rate"]),
-                percent(_f(fixed["inside_envelope"])),
+                percent(known(fixed["inside_envelope"])),
                 _gains(fixed["gain_current"]),
                 _gains(fixed["gain_cap"]),
                 *chances,
-                f"{_f(ruled['expected_loss']):.2f}" if ruled else NOTHING,
-                percent(_f(row[FIXED_DEPTH]["contraction"])),
+                f"{known(ruled['expected_loss']):.2f}" if ruled else NOTHING,
+                percent(known(row[FIXED_DEPTH]["contraction"])),
                 _labels(row),
             ]
         )
@@ -89,8 +83,8 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
     return (
         f"### {escaped(cell['cell'])}\n\n{escaped(cell['sentence'])}\n\n"
         f"Current policy ({policy['kind']} {policy['cap']}, evidence {cell['level']}): "
-        f"{_intervals(current['measured_time'])} tok/s; P(best) {percent(_f(current['p_best']))}, expected loss "
-        f"{_f(current['expected_loss']):.2f} tok/s.\n\n{table(head, rows)}\n{corner}\n"
+        f"{_intervals(current['measured_time'])} tok/s; P(best) {percent(known(current['p_best']))}, expected loss "
+        f"{known(current['expected_loss']):.2f} tok/s.\n\n{table(head, rows)}\n{corner}\n"
     )
 
 
@@ -108,7 +102,7 @@ def _corners(cell: Document) -> str:
     rows = [
         [
             name.replace("_", " "),
-            *[percent(_f(row[FIXED_DEPTH]["scenarios"][name]["gain_current"]["p50"]), True) for row in depths],
+            *[percent(known(row[FIXED_DEPTH]["scenarios"][name]["gain_current"]["p50"]), True) for row in depths],
         ]
         for name in names
     ]

@@ -4,21 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .markdown import escaped, table
-from .numbers import NOTHING, one_decimal, percent, percent_span, share, span
+from .numbers import NOTHING, known, one_decimal, percent, percent_span, share, span
 
 type Document = Mapping[str, Any]
 
-NAN = float("nan")
-
 
 def _number(figure: Document) -> float:
-    value = figure["value"]
-    return NAN if value is None else float(value)
+    return known(figure["value"])
 
 
 def _pair(figure: Document) -> tuple[float, float]:
     low, high = figure["value"]
-    return (NAN if low is None else low), (NAN if high is None else high)
+    return known(low), known(high)
 
 
 def _context(tokens: float | None) -> str:
@@ -98,15 +95,9 @@ def _cells(document: Document) -> str:
 def _depths(document: Document) -> str:
     parts = ["## Every depth (ESTIMATED)\n"]
     head = [
-        "depth",
-        "tokens a round, whole batch",
-        "rate",
-        "envelope",
-        "worst-case bounds",
-        "gain against cap",
-        "gain envelope",
-        "label",
-    ]
+        "depth", "tokens a round, whole batch", "rate", "envelope", "worst-case bounds", "gain against cap",
+        "gain envelope", "label",
+    ]  # fmt: skip
     for cell in document["cells"]:
         rows = [
             [
