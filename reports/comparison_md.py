@@ -5,8 +5,8 @@ from typing import Any
 
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED, PROXY
 from ..data.words import Label
-from .markdown import escaped, table
-from .numbers import NOTHING, known, one_decimal, percent, percent_span, span
+from .markdown import escaped, known, table
+from .numbers import NOTHING, one_decimal, percent, percent_span, span
 
 type Document = Mapping[str, Any]
 

@@ -1,15 +1,10 @@
 """How a number is written, everywhere: one place for rounding, ranges and the plain text of JSON."""
 
 import json
-from math import isfinite, nan
+from math import isfinite
 from typing import Any
 
 NOTHING = "–"
-
-
-def known(value: float | None) -> float:
-    """A number of a document, where null stands for none: NaN, which is written as a dash."""
-    return nan if value is None else float(value)
 
 
 def one_decimal(value: float) -> str:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import exp, isfinite, nan
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from .numbers import NOTHING, known, one_decimal, percent, share
+from .numbers import NOTHING, one_decimal, percent, share
 from .stored_shape import NoResultError, check_whole, document
 
 DOCUMENTS = ("comparison", "screen", "provenance")
@@ -141,7 +141,7 @@ class Stored:
         value: Any = self.documents[document]
         for key in keys:
             value = value[key]
-        number = known(value)
+        number = nan if value is None else float(value)
         pointer = "/".join(str(key).replace("~", "~0").replace("/", "~1") for key in keys)
         return Number(number, written(kind, number), f"{document}#{pointer}")
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .markdown import escaped, table
-from .numbers import NOTHING, known, one_decimal, percent, percent_span, share, span
+from .markdown import escaped, known, table
+from .numbers import NOTHING, one_decimal, percent, percent_span, share, span
 
 type Document = Mapping[str, Any]
 
