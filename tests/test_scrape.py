@@ -201,6 +201,15 @@ def test_a_run_that_is_finished_is_written_though_it_is_interrupted(
     assert len(rows(target)) == 1
 
 
+@pytest.fixture
+def heard_interrupts() -> Iterator[None]:
+    """Children hear SIGINT, though a shell that put the tests in the background had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard_interrupts")
 def test_the_command_says_what_it_does_and_ctrl_c_keeps_runs(serve: Callable[..., Server], tmp_path: Path) -> None:
     target = tmp_path / "runs.jsonl"
     words = ["scrape", serve(FIRST, SECOND).url, "-o", str(target), "--every", "0.01", "--runs", "1"]
