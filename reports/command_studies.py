@@ -104,7 +104,7 @@ def plan(
 @click.option(
     "--plan", "plan_json", type=click.Path(path_type=Path), help="A plan.json whose arms were measured since."
 )
-@click.option("--hold-out", "words", multiple=True, help="Runs to leave out, such as 'policy=fixed depth=1..4'.")
+@click.option("--hold-out", "words", multiple=True, help="Runs to leave out: 'policy=fixed depth=1..4', 'batch=each'.")
 @click.option("--keep-times", default="", help="Runs among them whose step times are kept, likewise.")
 @click.option("--out-dir", type=click.Path(path_type=Path, file_okay=False), help="Where VALIDATION.md is written.")
 @with_settings
