@@ -26,10 +26,15 @@ def _band(sims: int, entries: int) -> tuple[Floats, Floats, Floats]:
     return np.asarray(points), np.asarray(lower), np.asarray(upper)
 
 
+def share_error(share: float, count: int) -> float:
+    """Monte-Carlo standard error of the share of so many trials that hold with chance `share`: sqrt(p (1 - p) / n)."""
+    return float(np.sqrt(share * (1.0 - share) / count))
+
+
 def coverage(pit: Floats, share: float) -> tuple[float, float]:
     """Share of truths inside the central interval, and its Monte-Carlo error."""
     found = float((np.abs(pit - 0.5) <= share / 2).mean())
-    return found, float(np.sqrt(share * (1.0 - share) / len(pit)))
+    return found, share_error(share, len(pit))
 
 
 def calibration_rows(ranked: Sequence[Ranked], labels: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:

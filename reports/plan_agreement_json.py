@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.calibration_table import share_error
 from ..analysis.plan_agreement import Agreement
 from ..data.words import Label
 
@@ -46,5 +47,5 @@ def agreement_document(found: tuple[Agreement, ...]) -> dict[str, Any] | None:
     value, error = whole.difference
     return _sides(whole) | {
         "designs": rows, "experiments": whole.right.shape[1], "difference": value, "difference_error": error,
-        "covered_error": float(np.sqrt(INSIDE * (1.0 - INSIDE) / whole.right.shape[1])), "within_error": bool(abs(value) <= TWO_SIDED * error), "label": str(Label.ESTIMATED),
+        "covered_error": share_error(INSIDE, whole.right.shape[1]), "within_error": bool(abs(value) <= TWO_SIDED * error), "label": str(Label.ESTIMATED),
     }  # fmt: skip

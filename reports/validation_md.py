@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..analysis.calibration_table import share_error
 from ..analysis.holdout_scores import NAIVE, QUANTITIES
 from ..data.study import Study
 from .markdown import escaped, table
@@ -49,7 +48,7 @@ def _summary_table(found: Mapping[str, Mapping[str, Any]]) -> str:
     head = ["quantity", "arms", "error", "bias", "50 % hold", "90 % hold", "log score"]
     rows = []
     for name, row in found.items():
-        error = np.sqrt(0.9 * 0.1 / row["arms"])
+        error = share_error(0.9, row["arms"])
         rows.append([
             WORDS[name], str(row["arms"]), percent(row["error"]), percent(row["bias"], True), percent(row["cover_50"]),
             f"{percent(row['cover_90'])} ± {percent(error)}", f"{row['log_score']:.2f}", *_forecasts(row, shown),
