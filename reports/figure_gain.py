@@ -9,21 +9,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .figure_style import (
-    CURRENT,
-    FAINT,
-    INK,
-    MUTED,
-    PAPER,
-    POSTERIOR,
-    PROXY,
-    depth_names,
-    drawn,
-    interval_marks,
-    mark_synthetic,
-    svg_text,
-    without_rate,
-)
+from .figure_parts import depth_names, drawn, interval_marks, mark_synthetic, without_rate
+from .figure_style import CURRENT, FAINT, INK, MUTED, PAPER, POSTERIOR, PROXY
+from .figure_svg import svg_text
 
 type View = Mapping[str, Any]
 
@@ -92,7 +80,7 @@ def _chances(axes: Axes, rows: Sequence[View], every: Sequence[View]) -> None:
                   markeredgewidth=1.1, zorder=5)  # fmt: skip
     axes.set_ylim(0.0, 1.18)
     axes.set_yticks([0.0, 0.5, 1.0], ["0 %", "50 %", "100 %"])
-    axes.set_title("chance: best of all (bars), and of each claimed gain (marks)")
+    axes.set_title("chance: of being best (bars), of a gain (marks)")
 
 
 def _losses(axes: Axes, every: Sequence[View]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from ..data.errors import InputError
-from .figure_style import stacked
+from .figure_svg import stacked
 from .numbers import as_json
 from .output import Content, write_whole
 from .page_figures import pictures
@@ -27,7 +27,16 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 }
 """The cells that the documents show."""
 
-CODE = ("figure_gain.py", "figure_rate.py", "figure_style.py", "figure_survival.py", "numbers.py", "page_figures.py")
+CODE = (
+    "figure_gain.py",
+    "figure_parts.py",
+    "figure_rate.py",
+    "figure_style.py",
+    "figure_survival.py",
+    "figure_svg.py",
+    "numbers.py",
+    "page_figures.py",
+)
 
 
 def code_sha256() -> str:

@@ -9,25 +9,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .figure_style import (
-    CURRENT,
-    DOTTED,
-    FAINT,
-    INK,
-    MEASURED,
-    MUTED,
-    PAPER,
-    POSTERIOR,
-    PROXY,
-    depth_names,
-    drawn,
-    frames,
-    interval_marks,
-    mark_synthetic,
-    svg_text,
-    values,
-    without_rate,
-)
+from .figure_parts import depth_names, drawn, frames, interval_marks, mark_synthetic, values, without_rate
+from .figure_style import CURRENT, DOTTED, FAINT, INK, MEASURED, MUTED, PAPER, POSTERIOR, PROXY
+from .figure_svg import svg_text
 
 type View = Mapping[str, Any]
 

@@ -7,21 +7,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from .figure_style import (
-    DOTTED,
-    FAINT,
-    INK,
-    MUTED,
-    PAPER,
-    POSTERIOR,
-    PROXY,
-    drawn,
-    frames,
-    interval_marks,
-    mark_synthetic,
-    svg_text,
-    values,
-)
+from .figure_parts import drawn, frames, interval_marks, mark_synthetic, values
+from .figure_style import DOTTED, FAINT, INK, MUTED, PAPER, POSTERIOR, PROXY
+from .figure_svg import svg_text
 
 type View = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from .figure_gain import gain_figure, gain_legend, gain_words, has_claims
+from .figure_parts import legend_text
 from .figure_rate import has_arms, rate_figure, rate_legend, rate_words
-from .figure_style import legend_text
 from .figure_survival import has_exposure, survival_figure, survival_legend, survival_words
 
 type View = Mapping[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from .figure_style import stacked
+from .figure_svg import stacked
 from .output import Content
 from .page_figures import pictures
 from .page_html import report_html

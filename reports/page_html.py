@@ -8,7 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from .figure_style import Sheet
+from .figure_sheet import Sheet
 from .page_figures import Picture
 from .page_stored import Number
 from .visible import visible
