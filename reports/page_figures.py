@@ -6,9 +6,11 @@ from functools import cache
 from typing import Any
 
 from .figure_gain import gain_figure, gain_legend, gain_words, has_claims
+from .figure_messages import gain_message, rate_message, survival_message
 from .figure_parts import legend_text
 from .figure_rate import has_arms, rate_figure, rate_legend, rate_words
 from .figure_survival import has_exposure, survival_figure, survival_legend, survival_words
+from .page_stored import Said
 
 type View = Mapping[str, Any]
 
@@ -18,6 +20,7 @@ class Picture:
     """A figure of a cell: its SVG, what it shows in words, and its name as a file."""
 
     kind: str
+    message: Said
     caption: str
     svg: str
     legend_name: str
@@ -31,6 +34,7 @@ class Kind:
     """How one kind of figure is drawn and told; a legend lists no mark that the cell's figure lacks."""
 
     name: str
+    message: Callable[[View], Said]
     caption: str
     draw: Callable[[View], str]
     words: Callable[[View], str]
@@ -41,6 +45,7 @@ class Kind:
 KINDS = (
     Kind(
         "rate",
+        rate_message,
         "Rate against depth. Hatching is a range of hand-made assumptions and carries no probability; lines through "
         "marks are intervals of the posterior.",
         rate_figure,
@@ -50,6 +55,7 @@ KINDS = (
     ),
     Kind(
         "gain",
+        gain_message,
         "Gain, chances and expected loss of verifying a fixed depth. ESTIMATED. P(best) adds up to 100 % over everything "
         "shown, but for rounding.",
         gain_figure,
@@ -59,6 +65,7 @@ KINDS = (
     ),
     Kind(
         "survival",
+        survival_message,
         "Survival and exposure by position. Below evidence L4 what lies above accepted / rounds is ASSUMED: exposure and "
         "masked tail.",
         survival_figure,
@@ -82,6 +89,7 @@ def pictures(cell: View) -> list[Picture]:
         out.append(
             Picture(
                 kind=kind.name,
+                message=kind.message(cell),
                 caption=kind.caption,
                 svg=kind.draw(cell),
                 legend_name=f"{kind.name}-{'more' if more else 'less'}",

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ..data.words import Label
 from .figure_sheet import Sheet
 from .page_figures import Picture
 from .page_stored import Number
@@ -24,20 +25,39 @@ def _environment() -> Environment:
     environment.filters["visible"] = visible
     environment.filters["unbroken"] = unbroken
     environment.filters["slashed"] = slashed
+    environment.filters["coded"] = coded
+    environment.filters["labelled"] = labelled
     return environment
 
 
-_UNIT = re.compile(r"(?<=\d) (?=%|tok/s|ms\b)")
+_UNIT = re.compile(r"(?:(?<=\d)|^) (?=%|tok/s|ms\b)")
 
 
 def unbroken(text: object) -> str:
-    """A sentence in which no line ends between a number and its unit."""
+    """A sentence, or what follows a number in one, in which no line ends between a number and its unit."""
     return _UNIT.sub("\N{NO-BREAK SPACE}", str(text))
 
 
 def slashed(name: str) -> Markup:
     """A name that may end its line after a slash."""
     return Markup("/<wbr>").join(escape(part) for part in name.split("/"))
+
+
+def coded(text: str) -> Markup:
+    """Our own words, in which a command stands between backquotes."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
+
+
+_LABEL = re.compile(r"\b(" + "|".join(label.value for label in Label) + r")\b")
+
+
+def labelled(text: str) -> Markup:
+    """Our own words, in which a label looks as it does beside a number."""
+    span = r'<span class="label {}">{}</span>'
+    return Markup(_LABEL.sub(lambda found: span.format(found[1].lower(), found[1]), str(escape(text))))
 
 
 def places_of(view: Any) -> dict[str, str]:
@@ -94,6 +114,7 @@ def report_html(view: Mapping[str, Any], drawn: Mapping[str, Sequence[Picture]])
                         visible(picture.alt),
                     )
                 ),
+                "message": picture.message,
                 "caption": picture.caption,
             }
             for picture in made

@@ -32,17 +32,31 @@ def _first(best: View | None) -> str:
     return f"{best['words']}: {best['worth']}" if best else "nothing by itself"
 
 
-def _tip(row: View, tip: View) -> str:
-    """A tipping point in plain words."""
-    at = f"{tip['value']} ± {tip['error']}"
-    if row["masked"]:
-        what = f"masked positions are accepted with odds more than {tip['factor']} lower (delta above {at})"
-    else:
-        what = f"a row costs more than {at} times its price in the table of config times"
-    return (
-        f" If {what}, depth {tip['from']} is no longer the best, depth {tip['to']} is; posterior chance that it is less than "
-        f"that: {tip['below']}."
-    )
+def _said(parts: Sequence[str | Number]) -> str:
+    """A sentence with its numbers."""
+    return "".join(map(str, parts))
+
+
+def words_md(meanings: Sequence[tuple[str, str]]) -> str:
+    """Words and their meanings as a list."""
+    return "".join(f"- **{word}**: {meaning}\n" for word, meaning in meanings)
+
+
+def _tips(rows: Sequence[View]) -> str:
+    """The best depth in each range of what may tip the choice."""
+    told = [
+        [
+            row["words"],
+            str(row["low"]),
+            f"{row['high']} (delta {row['logarithm']} ± {row['error']})" if row["logarithm"]
+            else f"{row['high']} ± {row['error']}" if row["error"] else f"{row['high']} (the most looked at)",
+            str(row["depth"]),
+            str(row["below"] or NOTHING),
+        ]
+        for row in rows
+    ]  # fmt: skip
+    head = ["were this known", "from", "to", "best fixed depth", "posterior chance of less than the upper end"]
+    return "Which fixed depth has the highest expected rate, were one thing known:\n\n" + table(head, told)
 
 
 def _measured(arm: View | None) -> str:
@@ -82,28 +96,13 @@ def _reasons(reasons: View) -> str:
     ]
     rows += [["the rest: sources acting together", str(reasons["interaction"]), "–", "–"],
              ["everything", "–", f"{reasons['all']} ± {reasons['all_error']}", "–"]]  # fmt: skip
-    tips = []
-    for row in reasons["tips"]:
-        lower = " lower odds" if row["masked"] else ""
-        if not row["tips"]:
-            whose = f"{lower} for masked positions" if lower else ""
-            tips.append(
-                f"- {row['words']}: nothing from {row['low']} to {row['high']}{whose}: it is depth {row['first']} throughout.\n"
-            )
-            continue
-        steps = "".join(_tip(row, tip) for tip in row["tips"])
-        tips.append(
-            f"- {row['words']}: depth {row['first']} is the best at {row['low']}{lower}, the least looked at.{steps} Looked "
-            f"through up to {row['high']}{lower}.\n"
-        )
     return (
         f"#### Why we are not sure of depth {reasons['depth']}\n\n"
         + table(["source", "share of the rate's variance", "knowing it exactly is worth, tok/s", "what would teach it"],
                 rows)
         + "\nThe shares and the rest add up to 100 %, but for rounding; a share a little below 0 is the noise of its estimate. "
         f"Worths do not add up: two answers may settle the same choice. Of acceptance's share, {reasons['of_runs']} is spread between runs; {reasons['of_rounds']} is rounds and, "
-        "beyond the cap, what other cells suggest.\n\nWhat would change which fixed depth has the highest expected rate, one "
-        "thing at a time:\n\n" + "".join(tips) + "\n"
+        "beyond the cap, what other cells suggest.\n\n" + _tips(reasons["tips"]) + "\n"
     )  # fmt: skip
 
 
@@ -123,44 +122,42 @@ def _top(view: View) -> str:
             "**SYNTHETIC: these run records were made up; no figure here speaks of a real server.**",
             "",
         ]
-    said = [f"**{escaped(view['warned'])}**", ""] if view["warned"] else []
+    first = view["first"]
     lines += [
-        f"**{escaped(view['overall'])}**",
+        f"**{escaped(first['answer'])}**",
         "",
-        *said,
-        *([view["next"], ""] if view["next"] else []),
-        "## What to do",
-        "",
+        *([f"**{escaped(first['warned'])}**", ""] if first["warned"] else []),
     ]
-    lines += [f"- {escaped(cell['sentence'])}" for cell in view["cells"]]
+    lines += [f"- **{name}.** {' '.join(map(_said, sentences))}" for name, sentences in first["rows"]]
+    lines += ["", "## What to do", ""]
     known = bool(view["sources"])
-    head = ["cell", "batch", "context", "advice", "runs now", "depth in question", "screen's pick",
-            "its gain over current (90 %)", "P(gain > 0)", "P(best)", "its expected loss, tok/s",
-            "loss of keeping, tok/s", "current, tok/s",
-            *(["measured at that depth, tok/s"] if view["measured"] else []),
-            *(["worth knowing first, tok/s"] if known else []), "label"]  # fmt: skip
+    head = ["cell", "batch", "context", "advice", "runs now", "depth in question", "label", "P(gain > 0)",
+            "its gain over current (90 %)", "P(best)", "its expected loss, tok/s", "loss of keeping, tok/s", "current, tok/s",
+            *(["measured at that depth, tok/s"] if view["measured"] else []), "screen's pick",
+            *(["worth knowing first, tok/s"] if known else [])]  # fmt: skip
     rows = []
     for cell in view["cells"]:
         best = cell["shown"]
         rows.append(
             [escaped(cell["name"]), str(cell["batch"]), cell["context"],
              f"{cell['advice']}{' (WARNING: measured otherwise)' if cell['warned'] else ''}", cell["policy"],
-             str(best["depth"]), _pick(cell),
-             *(["runs now", NOTHING] if best["runs_now"]
-               else [_wide(best["fixed"]["gain_current"]), str(best["chances"][0])]),
+             str(best["depth"]), best["label"],
+             *([NOTHING, "runs now"] if best["runs_now"]
+               else [str(best["chances"][0]), _wide(best["fixed"]["gain_current"])]),
              str(best["p_best"]), str(best["loss"]), str(cell["current"]["loss"]), str(cell["current"]["rate"]["p50"]),
-             *([str(best["measured"]["rate"]) if best["measured"] else NOTHING] if view["measured"] else []),
-             *([_first(cell["reasons"]["first"])] if known else []), best["label"]]
+             *([str(best["measured"]["rate"]) if best["measured"] else NOTHING] if view["measured"] else []), _pick(cell),
+             *([_first(cell["reasons"]["first"])] if known else [])]
         )  # fmt: skip
     return (
         "\n".join(lines)
         + "\n\n"
         + table(head, rows)
-        + "\nThe depth in question is the recommended one, else the likeliest best. The screen's pick is the depth of the "
-        "highest rate at its central assumptions. Expected loss is what the choice costs on average against the best of all "
-        "depths and the current policy; where keeping loses more, a measurement is worth its time.\n\nRates are aggregate tok/s, ESTIMATED. The *envelope* is a range of hand-made assumptions: it carries no "
-        "probability. *Bounds* are worst cases on the recorded rounds. Posterior: median [50 % interval] (90 % "
-        "interval). `fixed depth` verifies every position; `proxy` is the screen's own truncated quantity.\n\n"
+        + "\n"
+        + words_md(view["words"]["overview"])
+        + "\n## How to read this\n\nRates are tok/s over the whole batch, ESTIMATED, as median [50 % interval] (90 % interval).\n\n"
+        + words_md(view["words"]["reading"])
+        + words_md(view["words"]["glossary"])
+        + "\n"
     )
 
 
@@ -202,7 +199,10 @@ def _cell(cell: View, drawn: Sequence[Picture]) -> str:
             for row in cell["positions"]
         ],
     )  # fmt: skip
-    figures = "".join(f"![{escaped(picture.alt)}]({picture.file})\n\n*{picture.caption}*\n\n" for picture in drawn)
+    figures = "".join(
+        f"{_said(picture.message)}\n\n![{escaped(picture.alt)}]({picture.file})\n\n*{picture.caption}*\n\n"
+        for picture in drawn
+    )
     best = "" if cell["runs_now"] else f"P(best) {current['p_best']}, "
     return (
         f"### {escaped(cell['name'])}\n\n{escaped(cell['sentence'])}\n\nCurrent policy ({cell['policy']}, evidence "

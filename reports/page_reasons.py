@@ -18,7 +18,11 @@ WORDS = {
 }
 """Each source in words, and what would teach it."""
 
-QUANTITY_WORDS = {"delta": "masked tail (delta)", "row_slope": "price of a row (row slope)"}
+TIPPED = {
+    "delta": ("masked tail (delta): odds of masked positions lower by", "times"),
+    "row_slope": ("price of a row (row slope): multiple of the study's price", "loss"),
+}
+"""What may tip the choice, in words, and how it is written."""
 SURE = 2.0  # Monte-Carlo errors above nothing, from which on a value is named at the top
 
 
@@ -37,34 +41,27 @@ def _source(stored: Stored, cell: str, source: str, depth: int) -> View:
 
 
 def _tips(stored: Stored, cell: str) -> list[View]:
+    """Ranges of each quantity, from its least to its most that was looked at, each with the best depth in it."""
     out = []
-    for quantity in stored.labels("explain", "quantity"):
+    for quantity, (words, kind) in TIPPED.items():
         at = {"cell": cell, "quantity": quantity}
-        found = []
+        low, depth = (
+            stored.number(as_, "explain", name, **at) for as_, name in ((kind, "tip_low"), ("count", "tip_depth_low"))
+        )
         for place in range(stored.size("explain", "tip")):
             here = {**at, "tip": place}
-            value = stored.number("loss", "explain", "tip_value", **here)
-            if value.value != value.value:
+            end = stored.number(kind, "explain", "tip_value", **here)
+            if not end.is_known:
                 break
-            found.append(
-                {
-                    "value": value,
-                    "factor": stored.number("times", "explain", "tip_value", **here),
-                    "error": stored.number("loss", "explain", "tip_error", **here),
-                    "from": stored.number("count", "explain", "tip_from", **here),
-                    "to": stored.number("count", "explain", "tip_to", **here),
-                    "below": stored.number("chance", "explain", "tip_below", **here),
-                }
-            )
+            row = {"words": words, "low": low, "high": end, "depth": depth,
+                   "logarithm": stored.number("loss", "explain", "tip_value", **here) if kind == "times" else None,
+                   "error": stored.number("loss", "explain", "tip_error", **here),
+                   "below": stored.number("chance", "explain", "tip_below", **here)}  # fmt: skip
+            out.append(row)
+            low, depth = end, stored.number("count", "explain", "tip_to", **here)
+        last = stored.number(kind, "explain", "tip_high", **at)
         out.append(
-            {
-                "words": QUANTITY_WORDS[quantity],
-                "masked": quantity == "delta",
-                "low": stored.number("times" if quantity == "delta" else "loss", "explain", "tip_low", **at),
-                "high": stored.number("times" if quantity == "delta" else "loss", "explain", "tip_high", **at),
-                "first": stored.number("count", "explain", "tip_depth_low", **at),
-                "tips": found,
-            }
+            {"words": words, "low": low, "high": last, "depth": depth, "logarithm": None, "error": None, "below": None}
         )
     return out
 

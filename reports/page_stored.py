@@ -73,6 +73,10 @@ class Number:
         return isfinite(self.value)
 
 
+type Said = list[str | Number]
+"""A sentence with numbers in it, each with its place."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     values: Mapping[str, Any]

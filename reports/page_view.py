@@ -1,6 +1,5 @@
-"""What the page shows, as plain words and stored numbers: the top, and every cell."""
+"""What the page shows, as plain words and stored numbers: every cell, and what all of them have in common."""
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,12 +9,13 @@ from ..analysis.rates import CENTRE, FIXED_DEPTH, INTEGRATED, PROXY
 from ..data.words import FIXED, HIGH, LOW
 from .page_reasons import reasons, sources_table
 from .page_stored import Number, Stored
+from .page_top import first_view
 from .page_trust import positions, trust
+from .page_words import GLOSSARY, OVERVIEW, READING
 
 type View = dict[str, Any]
 
 NAMES = {quantile: f"p{round(100 * quantile):02d}" for quantile in QUANTILES}
-NAMED_CELLS = 6  # more cells than this to change are counted at the top, not named
 CHANCES = ("p_gain", "p_gain_claimed", "p_gain_claimed_high")
 
 
@@ -50,6 +50,8 @@ def _depth(stored: Stored, cell: str, depth: int, policy: Mapping[str, Any]) -> 
         "mark": _mark(depth, policy),
         "runs_now": policy["kind"] == FIXED and depth == policy["cap"],
         "label": stored.word("comparison", "label", **at),
+        "exposure": stored.word("comparison", "exposure_label", **at),
+        "tail": stored.word("comparison", "tail_label", **at),
         "screen": stored.number("rate", "screen", "rate", **at),
         "envelope": [stored.number("rate", "screen", name, **at) for name in ("rate_low", "rate_high")],
         "bounds": [stored.number("rate", "screen", "rate_bound", end=end, **at) for end in (LOW, HIGH)],
@@ -154,55 +156,10 @@ def _cell(stored: Stored, place: int, told: Mapping[str, Any]) -> View:
         "positions": positions(stored, name, told["policy"]["cap"], told["level"]),
         "scenarios": _scenarios(stored, name, [row["depth"] for row in depths[1:]]),
         "arms": arms,
+        "remote": bool(stored.documents["screen"]["assumptions"]["remote"]["value"]),
         "measured": bool(fixed),
         "reasons": reasons(stored, name, told["recommended"] or likeliest["depth"]),
     }
-
-
-def overall(cells: list[View]) -> str:
-    """The recommendation for the study as a whole, in words."""
-    changed = [cell for cell in cells if cell["recommended"]]
-    if not cells:
-        return "No cell was fitted; nothing is recommended."
-    if not changed:
-        return (
-            f"Keep the current policy in all {len(cells)} cells: no depth passes the rule in any. ESTIMATED."
-            if len(cells) > 1
-            else "Keep the current policy: no depth passes the rule. ESTIMATED."
-        )
-    kept = len(cells) - len(changed)
-    rest = f"; keep the current policy in the other {kept}" if kept else ""
-    depths = sorted({cell["recommended"] for cell in changed})
-    if len(changed) > NAMED_CELLS:
-        said = " or ".join(str(depth) for depth in depths)
-        where = "; the table says which" if len(depths) > 1 or kept else ""
-        return f"Verify {said} positions in {len(changed)} of {len(cells)} cells{rest}{where}. ESTIMATED."
-    names = {depth: ", ".join(cell["name"] for cell in changed if cell["recommended"] == depth) for depth in depths}
-    said = "; ".join(f"{depth} in {named}" for depth, named in names.items())
-    return f"Verify this many positions: {said}{rest}. ESTIMATED."
-
-
-def worth_knowing(cells: list[View]) -> str:
-    """Which source of doubt is worth most to settle, over the cells, in words; empty where none is."""
-    named = [cell["reasons"]["first"] for cell in cells if cell["reasons"] and cell["reasons"]["first"]]
-    if not named:
-        return "No single source of doubt is worth settling: no answer would change a choice." if cells else ""
-    counted = Counter((row["words"], row["teacher"]) for row in named)
-    parts = [
-        f"{words} in {count} of {len(cells)} cells (taught by: {teacher})"
-        for (words, teacher), count in counted.most_common(2)
-    ]
-    return f"Worth knowing first: {'; '.join(parts)}. ESTIMATED."
-
-
-def warned(cells: list[View]) -> str:
-    """In how many cells a measured arm lies outside what the model expects, in words; empty where in none."""
-    count = sum(cell["warned"] for cell in cells)
-    if not count:
-        return ""
-    cell = next(cell["name"] for cell in cells if cell["warned"])
-    where = f"{cell}: a MEASURED arm disagrees" if count == 1 else f"{count} cells a MEASURED arm disagrees"
-    return f"WARNING: in {where} with the model; believe the measurement, and repeat it before acting on either."
 
 
 def _only_screened(stored: Stored, fitted: set[str]) -> list[View]:
@@ -226,6 +183,16 @@ def _only_screened(stored: Stored, fitted: set[str]) -> list[View]:
     return out
 
 
+def _prices(cells: list[View]) -> list[View]:
+    """Whether timed fixed runs at two depths taught what a row costs: of this cell, and of some cell of its worker."""
+    here = [sum(arm["fixed"] and arm["step"].is_known for arm in cell["arms"]) > 1 for cell in cells]
+    workers = {cell["worker"] for cell, taught in zip(cells, here, strict=True) if taught}
+    return [
+        cell | {"priced_here": taught, "priced": cell["worker"] in workers}
+        for cell, taught in zip(cells, here, strict=True)
+    ]
+
+
 def page_view(stored: Stored) -> View:
     """Everything that `report.html` and `REPORT.md` say.
 
@@ -240,12 +207,11 @@ def page_view(stored: Stored) -> View:
         Words and `Number`s; nothing in it is computed here.
     """
     comparison, screen = stored.documents["comparison"], stored.documents["screen"]
-    cells = [_cell(stored, place, told) for place, told in enumerate(comparison["cells"])]
+    cells = _prices([_cell(stored, place, told) for place, told in enumerate(comparison["cells"])])
     return {
         "study": {**comparison["study"], "title": screen["study"]["title"]},
-        "overall": overall(cells),
-        "next": worth_knowing(cells) if "explain" in stored else "",
-        "warned": warned(cells),
+        "first": first_view(cells, screen["assumptions"], "explain" in stored),
+        "words": {"overview": OVERVIEW, "reading": READING, "glossary": GLOSSARY},
         "cells": cells,
         "measured": any(cell["measured"] for cell in cells),
         "screened": _only_screened(stored, {cell["name"] for cell in cells}),

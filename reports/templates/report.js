@@ -1,7 +1,7 @@
 "use strict";
 (function () {
   function key(row, column) {
-    var cell = row.cells[column], stored = cell && (cell.querySelector("data") || {}).value;
+    var cell = row.cells[column], stored = cell && cell.tagName === "TD" && (cell.querySelector("data") || {}).value;
     var text = cell ? cell.textContent.trim() : "";
     return { missing: text.charAt(0) === "–", number: parseFloat(stored || text), text: text };
   }

@@ -199,6 +199,16 @@ def test_files_of_figures_show_all_that_is_drawn(browser: Browser, tmp_path: Pat
     assert seen == 6
 
 
+def test_nothing_is_cut_off_at_the_right_of_a_printed_sheet(browser: Browser, page: str) -> None:
+    """A4 less the browser's own margins is 718 pixels; tables do not scroll on paper."""
+    browser.open(page, 718)
+    browser.devtools("Emulation.setEmulatedMedia", media="print")
+    assert browser.run(OVERFLOW) <= 0
+    browser.run(CUT, "long-context-retrieval-abliterated/c8")
+    assert browser.run(OVERFLOW) <= 0
+    browser.devtools("Emulation.setEmulatedMedia", media="screen")
+
+
 def test_it_prints(browser: Browser, page: str) -> None:
     browser.open(page, 1400)
     made = browser.pdf()

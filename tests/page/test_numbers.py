@@ -65,7 +65,7 @@ def test_no_number_stands_in_a_table_without_its_place(page: Read) -> None:
         if not name.startswith(("Priors", "Ranges", "Input"))
         for row in table[1:]
         for entry in row[1:]
-        for number in re.findall(r"[+-]?\d+\.\d+(?: %)?", entry)
+        for number in re.findall(r"[+-]?\d+\.\d+(?: %| times)?", entry)
     )
     assert not {number for number, count in shown.items() if count > told[number]}
 

@@ -1,13 +1,12 @@
 """Sentences of both pages: what to do, what would change it, what disagrees, and what is SYNTHETIC."""
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 from draftdepth.reports.page_files import report_files
-from draftdepth.reports.page_view import overall
+from draftdepth.reports.page_top import overall
 
 from .made_up import made_up_tree
 from .reading import read_page
@@ -32,43 +31,6 @@ def test_many_cells_to_change_are_counted_and_few_are_named() -> None:
         "Verify this many positions: 2 in n0, n2; 3 in n1, n3; keep the current policy in the other 1. ESTIMATED."
     )
     assert overall(cells) == "Verify 2 or 3 positions in 7 of 7 cells; the table says which. ESTIMATED."
-
-
-def test_tipping_points_are_said_in_words_in_both_pages(tree: xr.DataTree) -> None:
-    changed = tree.copy(deep=True)
-    tips = {"tip_value": 1.5, "tip_error": 0.07, "tip_from": 4, "tip_to": 2, "tip_below": 0.31}
-    for name, value in tips.items():
-        changed["explain"][name].loc[{"quantity": "delta", "tip": 0}] = value
-    explain = changed["explain"].to_dataset()
-    files = report_files(changed)
-    text = " ".join("".join(read_page(str(files["report.html"])).text).split())
-    markdown = " ".join(str(files["REPORT.md"]).split())
-    assert (
-        "odds more than 4.48 times lower (delta above 1.50 ± 0.07), depth 4 is no longer the best, depth 2 is" in text
-    )
-    said = 0
-    for cell in explain["cell"].values:
-        for quantity in explain["quantity"].values:
-            at = explain.sel(cell=cell, quantity=quantity)
-            for tip in range(at.sizes["tip"]):
-                here = at.isel(tip=tip)
-                value, error = float(here["tip_value"]), float(here["tip_error"])
-                if math.isnan(value):
-                    continue
-                factor = f"{math.exp(value):.2f}" if math.exp(value) < 10 else f"{math.exp(value):.3g}"
-                what = (
-                    f"masked positions are accepted with odds more than {factor} times lower (delta above {value:.2f} ± {error:.2f})"
-                    if quantity == "delta"
-                    else f"a row costs more than {value:.2f} ± {error:.2f} times its price in the table of config times"
-                )
-                sentence = (
-                    f"If {what}, depth {int(here['tip_from'])} is no longer the best, depth {int(here['tip_to'])} is; "
-                    f"posterior chance that it is less than that: {100 * float(here['tip_below']):.0f} %."
-                )
-                assert sentence in text
-                assert sentence in markdown
-                said += 1
-    assert said
 
 
 def test_a_cell_where_a_measurement_disagrees_is_marked_at_the_top(tree: xr.DataTree) -> None:

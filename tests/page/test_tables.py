@@ -1,6 +1,7 @@
 """Tables of both pages against the documents and arrays that they show, each column under its head."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import xarray as xr
 from draftdepth.reports.page_files import report_files
 
 from .made_up import made_up_tree
-from .reading import Read, markdown_tables, table_of
+from .reading import Read, markdown_tables, read_page, table_of
 
 
 def test_tables_show_the_document_under_the_right_heads(tree: xr.DataTree, page: Read) -> None:
@@ -49,6 +50,40 @@ def test_the_worth_of_sources_stands_in_their_own_columns(tree: xr.DataTree, pag
         for source, head in heads.items():
             assert row[head] == f"{float(explain['evppi'].sel(cell=row['cell'], source=source)):.2f}"
         assert row["everything"] == f"{float(explain['evpi'].sel(cell=row['cell'])):.2f}"
+
+
+def test_ranges_of_what_may_tip_the_choice_join_and_stand_in_both_pages(tree: xr.DataTree) -> None:
+    changed = tree.copy(deep=True)
+    tips = {
+        "tip_value": [1.5, 2.5],
+        "tip_error": [0.07, 0.2],
+        "tip_from": [5, 4],
+        "tip_to": [4, 2],
+        "tip_below": [0.31, 0.55],
+    }
+    explain = changed["explain"]
+    for name, values in tips.items():
+        explain[name].loc[{"quantity": "delta", "tip": [0, 1]}] = values
+        explain[name].loc[{"quantity": "row_slope"}] = float("nan") if name == "tip_value" else 0
+    explain["tip_depth_low"].loc[{"quantity": "delta"}] = 5
+    files, held = report_files(changed), explain.to_dataset()
+    markdown = [rows for rows in markdown_tables(str(files["REPORT.md"])) if rows[0][0] == "were this known"]
+    for place, cell in enumerate(("S/c", "S/d")):
+        slope = held.sel(cell=cell, quantity="row_slope")
+        low, high = (math.exp(float(held[name].sel(cell=cell, quantity="delta"))) for name in ("tip_low", "tip_high"))
+        masked, price = (
+            "masked tail (delta): odds of masked positions lower by",
+            "price of a row (row slope): multiple of the study's price",
+        )
+        expected = [
+            [masked, f"{low:.2f} times", "4.48 times (delta 1.50 ± 0.07)", "5", "31 %"],
+            [masked, "4.48 times", "12.2 times (delta 2.50 ± 0.20)", "4", "55 %"],
+            [masked, "12.2 times", f"{high:.3g} times (the most looked at)", "2", "–"],
+            [price, f"{float(slope['tip_low']):.2f}", f"{float(slope['tip_high']):.2f} (the most looked at)",
+             str(int(slope["tip_depth_low"])), "–"],
+        ]  # fmt: skip
+        assert read_page(str(files["report.html"])).tables[f"Tipping points of {cell}"][1:] == expected
+        assert markdown[place][1:] == expected
 
 
 def test_markdown_holds_the_same_tables(tree: xr.DataTree, files: dict[str, str]) -> None:
