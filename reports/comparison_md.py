@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED, PROXY
-from ..data.words import Label
+from ..data.words import FIXED, Label
 from .markdown import escaped, known, table
-from .numbers import NOTHING, one_decimal, percent, percent_span, span
+from .numbers import NOTHING, chance, one_decimal, percent, percent_span, span
+from .page_words import GLOSSARY, READING, policy_mark, words_md
 
 type Document = Mapping[str, Any]
 
@@ -31,15 +32,12 @@ def _head(document: Document) -> str:
     lines += [f"- {escaped(cell['sentence'])}" for cell in document["cells"]]
     lines += [
         "",
-        "Rates are aggregate tok/s, ESTIMATED. *Envelope* is the screen's range over hand-made assumptions: no interval. "
-        "*Bounds* are worst cases on the recorded rounds at the screen's one central price of a row: they bound tokens, not "
-        "prices; another price, sampling error and the move to another depth stand outside. Posterior: median [50 % interval] (90 % interval) "
-        "under the stated assumption priors. `proxy` is the screen's own truncated quantity; `fixed depth` verifies all "
-        "positions in every round and stands on an ASSUMED exposure and masked tail wherever the evidence is below L4. "
-        "EXTRAPOLATED: no run of the cell could verify that depth. "
-        "Contraction: by how much the counters narrowed the tokens a round against the prior; 0 % says that only the "
-        "prior speaks.",
+        "## How to read this",
         "",
+        "Rates and losses are tok/s over the whole batch, ESTIMATED under the stated assumption priors, as median [50 % interval] (90 % "
+        "interval). A fixed depth stands on an ASSUMED exposure and masked tail wherever the evidence is below L4.",
+        "",
+        words_md(READING) + words_md(GLOSSARY),
     ]
     return "\n".join(lines) + "\n"
 
@@ -49,7 +47,7 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
     current = cell["current"]
     head = [
         "depth", "screen", "envelope", "worst-case bounds", "proxy", "fixed depth", "fixed depth inside envelope",
-        "fixed-depth gain against current", "against cap", "P(best)", "P(gain > 0)", "> 3 %", "> 5 %", "expected loss",
+        "fixed-depth gain against current", "against cap", "P(best)", "P(gain > 0)", "> 3 %", "> 5 %", "expected loss, tok/s",
         "tokens: contraction", "label",
     ]  # fmt: skip
     rows = []
@@ -57,24 +55,24 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
         fixed, proxy = row[FIXED_DEPTH]["scenarios"][INTEGRATED], row[PROXY]["scenarios"][INTEGRATED]
         ruled = row.get("decision")
         chances = (
-            [percent(ruled[k]) for k in ("p_best", "p_gain", "p_gain_claimed", "p_gain_claimed_high")]
+            [chance(ruled[k]) for k in ("p_best", "p_gain", "p_gain_claimed", "p_gain_claimed_high")]
             if ruled
             else [NOTHING] * 4
         )
         rows.append(
             [
-                str(row["depth"]) + (" (cap)" if row["depth"] == policy["cap"] else ""),
+                f"{row['depth']}{policy_mark(row['depth'], policy)}",
                 one_decimal(known(row["screen_rate"])),
                 span(*map(known, row["screen_envelope"])),
                 span(*map(known, row["worst_case_bound"])),
                 _intervals(proxy["rate"]),
                 _intervals(fixed["rate"]),
-                percent(known(fixed["inside_envelope"])),
+                chance(known(fixed["inside_envelope"])),
                 _gains(fixed["gain_current"]),
                 _gains(fixed["gain_cap"]),
                 *chances,
                 f"{known(ruled['expected_loss']):.2f}" if ruled else NOTHING,
-                percent(known(row[FIXED_DEPTH]["contraction"])),
+                chance(known(row[FIXED_DEPTH]["contraction"])),
                 _labels(row),
             ]
         )
@@ -83,9 +81,14 @@ def _cell(cell: Document, unsupported: list[Document]) -> str:
     return (
         f"### {escaped(cell['cell'])}\n\n{escaped(cell['sentence'])}\n\n"
         f"Current policy ({policy['kind']} {policy['cap']}, evidence {cell['level']}): "
-        f"{_intervals(current['measured_time'])} tok/s; P(best) {percent(known(current['p_best']))}, expected loss "
+        f"{_intervals(current['measured_time'])} tok/s; {_best_of(policy, current)}expected loss "
         f"{known(current['expected_loss']):.2f} tok/s.\n\n{table(head, rows)}\n{corner}\n"
     )
+
+
+def _best_of(policy: Document, current: Document) -> str:
+    """The current policy's own chance; that of a fixed depth stands in the row of its depth."""
+    return "" if policy["kind"] == FIXED else f"P(best) {chance(known(current['p_best']))}, "
 
 
 def _labels(row: Document) -> str:

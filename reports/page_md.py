@@ -8,6 +8,7 @@ from .numbers import NOTHING
 from .page_figures import Picture
 from .page_md_trust import source_md, trust_md
 from .page_stored import Number
+from .page_words import words_md
 
 type View = Mapping[str, Any]
 
@@ -37,25 +38,20 @@ def _said(parts: Sequence[str | Number]) -> str:
     return "".join(map(str, parts))
 
 
-def words_md(meanings: Sequence[tuple[str, str]]) -> str:
-    """Words and their meanings as a list."""
-    return "".join(f"- **{word}**: {meaning}\n" for word, meaning in meanings)
-
-
 def _tips(rows: Sequence[View]) -> str:
     """The best depth in each range of what may tip the choice."""
     told = [
         [
             row["words"],
+            str(row["depth"]),
             str(row["low"]),
             f"{row['high']} (delta {row['logarithm']} ± {row['error']})" if row["logarithm"]
             else f"{row['high']} ± {row['error']}" if row["error"] else f"{row['high']} (the most looked at)",
-            str(row["depth"]),
             str(row["below"] or NOTHING),
         ]
         for row in rows
     ]  # fmt: skip
-    head = ["were this known", "from", "to", "best fixed depth", "posterior chance of less than the upper end"]
+    head = ["were this known", "best fixed depth", "from", "to", "posterior chance of less than the upper end"]
     return "Which fixed depth has the highest expected rate, were one thing known:\n\n" + table(head, told)
 
 

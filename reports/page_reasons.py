@@ -19,8 +19,8 @@ WORDS = {
 """Each source in words, and what would teach it."""
 
 TIPPED = {
-    "delta": ("masked tail (delta): odds of masked positions lower by", "times"),
-    "row_slope": ("price of a row (row slope): multiple of the study's price", "loss"),
+    "delta": ("odds of masked positions lower by (delta)", "times"),
+    "row_slope": ("price of a row, times the study's (row slope)", "loss"),
 }
 """What may tip the choice, in words, and how it is written."""
 SURE = 2.0  # Monte-Carlo errors above nothing, from which on a value is named at the top

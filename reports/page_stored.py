@@ -1,59 +1,17 @@
 """A stored result as the page takes it: each number with its text and the place that it stands in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, isfinite, nan
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from .numbers import NOTHING, one_decimal, percent, share
+from .numbers import written
 from .stored_shape import NoResultError, check_whole, document
 
 DOCUMENTS = ("comparison", "screen", "provenance")
-
-
-def _fixed(digits: int) -> Callable[[float], str]:
-    return lambda value: f"{value:.{digits}f}" if isfinite(value) else NOTHING
-
-
-def _plain(value: float) -> str:
-    return f"{value:.6g}" if isfinite(value) else NOTHING
-
-
-def _signed(value: float) -> str:
-    return percent(value, True)
-
-
-def _times(logarithm: float) -> str:
-    """A log odds as the factor that it stands for; 700 is about as far as a float goes."""
-    if not isfinite(logarithm):
-        return NOTHING
-    factor = exp(min(logarithm, 700.0))
-    return f"{factor:.2f} times" if factor < 10 else f"{factor:.3g} times"
-
-
-KINDS: Mapping[str, Callable[[float], str]] = {
-    "rate": one_decimal,
-    "ms": one_decimal,
-    "loss": _fixed(2),
-    "tokens": _fixed(3),
-    "share": share,
-    "percent": percent,
-    "gain": _signed,
-    "chance": lambda value: f"{100 * value:.0f} %" if isfinite(value) else NOTHING,
-    "count": _fixed(0),
-    "times": _times,
-    "plain": _plain,
-}
-"""How a number is written, by what it is."""
-
-
-def written(kind: str, value: float) -> str:
-    """The text of a number; what rounds to nothing has no minus."""
-    text = KINDS[kind](value)
-    return text[1:] if text.startswith("-") and not text.strip("-0. %") else text
 
 
 @dataclass(frozen=True, slots=True)

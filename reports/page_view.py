@@ -11,7 +11,7 @@ from .page_reasons import reasons, sources_table
 from .page_stored import Number, Stored
 from .page_top import first_view
 from .page_trust import positions, trust
-from .page_words import GLOSSARY, OVERVIEW, READING
+from .page_words import GLOSSARY, OVERVIEW, READING, policy_mark
 
 type View = dict[str, Any]
 
@@ -36,18 +36,11 @@ def _estimand(stored: Stored, cell: str, depth: int, estimand: str) -> View:
     }
 
 
-def _mark(depth: int, policy: Mapping[str, Any]) -> str:
-    """What a depth is to the policy that runs now."""
-    if depth != policy["cap"]:
-        return ""
-    return " (runs now)" if policy["kind"] == FIXED else " (cap)"
-
-
 def _depth(stored: Stored, cell: str, depth: int, policy: Mapping[str, Any]) -> View:
     at = {"cell": cell, "depth": depth}
     out: View = {
         "depth": depth,
-        "mark": _mark(depth, policy),
+        "mark": policy_mark(depth, policy),
         "runs_now": policy["kind"] == FIXED and depth == policy["cap"],
         "label": stored.word("comparison", "label", **at),
         "exposure": stored.word("comparison", "exposure_label", **at),

@@ -1,5 +1,10 @@
 """The words of the pages: each said once, for the page, its Markdown and the README."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..data.words import FIXED
+
 OVERVIEW = (
     (
         "rule",
@@ -23,17 +28,17 @@ OVERVIEW = (
 
 READING = (
     (
-        "envelope (hatched)",
+        "envelope (hatched in figures)",
         "the smallest and the largest rate over a few hand-made assumptions. It carries no probability: it is not an interval and "
         "not a bound.",
     ),
     (
-        "interval (line through a mark)",
+        "interval (a line in figures)",
         "the posterior: thick for 50 %, thin for 90 %. It holds what the counters say and what the stated priors say where "
         "counters are silent.",
     ),
     (
-        "worst-case bounds (dotted frame)",
+        "worst-case bounds (a dotted frame in figures)",
         "the worst cases of what masked positions may hide on the recorded rounds, at the screen's one central price of a row: they "
         "bound tokens, not prices. Another price, sampling error and the move to another depth stand outside, so a measured rate "
         "or an interval may lie well outside them.",
@@ -108,3 +113,15 @@ GLOSSARY = (
 def spoken(names: list[str]) -> str:
     """Names as a sentence lists them."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def policy_mark(depth: int, policy: Mapping[str, Any]) -> str:
+    """What a depth is to the policy that runs now."""
+    if depth != policy["cap"]:
+        return ""
+    return " (runs now)" if policy["kind"] == FIXED else " (cap)"
+
+
+def words_md(meanings: Sequence[tuple[str, str]]) -> str:
+    """Words and their meanings as a list."""
+    return "".join(f"- **{word}**: {meaning}\n" for word, meaning in meanings)

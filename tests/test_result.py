@@ -86,8 +86,24 @@ def test_the_page_holds_the_document_s_numbers(stored: tuple[Path, dict[str, Any
             f"| {found['p50']:.1f} [{found['p25']:.1f} to {found['p75']:.1f}] ({found['p05']:.1f} to {found['p95']:.1f}) |"
             in page
         )
-    assert page.count("UNSUPPORTED: ") == 2
+        ruled = row.get("decision")
+        if ruled:
+            shown = " | ".join(
+                f"{100 * ruled[name]:.0f} %" for name in ("p_best", "p_gain", "p_gain_claimed", "p_gain_claimed_high")
+            )
+            assert f"| {shown} | {ruled['expected_loss']:.2f} |" in page
+    assert page.count("| UNSUPPORTED: ") == 2
     assert cell["depths"][5]["label"] == "EXTRAPOLATED"
+
+
+def test_the_page_gives_what_runs_now_its_chance_once(stored: tuple[Path, dict[str, Any]]) -> None:
+    document = json.loads(as_json(stored[1]))
+    (cell,) = document["cells"]
+    assert f"P(best) {100 * cell['current']['p_best']:.0f} %, expected loss" in comparison_page(document)
+    cell["policy"] = {"kind": "fixed", "cap": 4}
+    page = comparison_page(document)
+    assert "P(best) " not in page[page.index("Current policy") : page.index("| depth | screen")]
+    assert "| 4 (runs now) |" in page
 
 
 def test_a_depth_that_runs_today_is_not_called_a_failed_gain(stored: tuple[Path, dict[str, Any]]) -> None:

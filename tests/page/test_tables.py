@@ -71,16 +71,13 @@ def test_ranges_of_what_may_tip_the_choice_join_and_stand_in_both_pages(tree: xr
     for place, cell in enumerate(("S/c", "S/d")):
         slope = held.sel(cell=cell, quantity="row_slope")
         low, high = (math.exp(float(held[name].sel(cell=cell, quantity="delta"))) for name in ("tip_low", "tip_high"))
-        masked, price = (
-            "masked tail (delta): odds of masked positions lower by",
-            "price of a row (row slope): multiple of the study's price",
-        )
+        masked, price = "odds of masked positions lower by (delta)", "price of a row, times the study's (row slope)"
         expected = [
-            [masked, f"{low:.2f} times", "4.48 times (delta 1.50 ± 0.07)", "5", "31 %"],
-            [masked, "4.48 times", "12.2 times (delta 2.50 ± 0.20)", "4", "55 %"],
-            [masked, "12.2 times", f"{high:.3g} times (the most looked at)", "2", "–"],
-            [price, f"{float(slope['tip_low']):.2f}", f"{float(slope['tip_high']):.2f} (the most looked at)",
-             str(int(slope["tip_depth_low"])), "–"],
+            [masked, "5", f"{low:.2f} times", "4.48 times (delta 1.50 ± 0.07)", "31 %"],
+            [masked, "4", "4.48 times", "12.2 times (delta 2.50 ± 0.20)", "55 %"],
+            [masked, "2", "12.2 times", f"{high:.3g} times (the most looked at)", "–"],
+            [price, str(int(slope["tip_depth_low"])), f"{float(slope['tip_low']):.2f}",
+             f"{float(slope['tip_high']):.2f} (the most looked at)", "–"],
         ]  # fmt: skip
         assert read_page(str(files["report.html"])).tables[f"Tipping points of {cell}"][1:] == expected
         assert markdown[place][1:] == expected
