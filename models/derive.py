@@ -8,7 +8,7 @@ from .evidence import Evidence, Floats
 from .population import Population, population
 from .priors import Priors
 from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
-from .repetition import recorded, repeated
+from .repetition import repeated
 from .step_arms import arm_ms, reference_ms, rows_ms, single_arm
 from .transport import of_caps
 
@@ -91,8 +91,10 @@ def derived(
     slope, gamma = held.slope[..., None], held.gamma[..., None]
     base = np.exp(held.log_base)
     step = arm_ms(base, rows_ms(slope, gamma, evidence.batch, anchor, origin_ms), np)
-    runs = recorded(held, evidence, priors, config_ms)
     front, dims = held.run_sd.shape, (CHAIN, DRAW)
+    overlap = rng.beta(priors.overlap_alpha, priors.overlap_beta, front)
+    overhead = priors.overhead_top_ms * rng.beta(2.0, 2.0, front)
+    runs = repeated(draws, held, evidence, priors, config_ms, rng)
     known = {name: draws[name] for name in HYPERPARAMETERS if name in draws} | {"s_run": (dims, held.run_sd)}
     quantities = {
         "survival": ((*dims, CELL, POSITION), means["survival"]),
@@ -109,8 +111,8 @@ def derived(
         "kappa": (dims, held.kappa),
         "omega": ((*dims, CELL, DEPTH), held.omega),
         "omega_cap": ((*dims, CELL, DEPTH), of_caps(evidence, held.omega)),
-        "overlap": (dims, rng.beta(priors.overlap_alpha, priors.overlap_beta, front)),
-        "overhead_ms": (dims, priors.overhead_top_ms * rng.beta(2.0, 2.0, front), {"units": "ms"}),
+        "overlap": (dims, overlap),
+        "overhead_ms": (dims, overhead, {"units": "ms"}),
         "run_fixed_survival": ((*dims, RUN, POSITION), runs.fixed_survival),
         "run_chance": ((*dims, RUN, POSITION), runs.chance),
         "slope": (dims, held.slope),
@@ -126,9 +128,8 @@ def derived(
         "run_id": (RUN, list(evidence.run_ids)),
         "run_cell": (RUN, [evidence.cells[k] for k in evidence.cell]),
     }
-    again, steps = repeated(draws, held, evidence, runs, config_ms, rng)
     predicted = xr.Dataset(
-        {"accepted": ((*dims, RUN, POSITION), again), "step_ms": ((*dims, RUN), steps, {"units": "ms"})},
+        {"accepted": ((*dims, RUN, POSITION), runs.accepted), "step_ms": ((*dims, RUN), runs.step_ms, {"units": "ms"})},
         {k: v for k, v in coords.items() if k in (CHAIN, DRAW, POSITION, "run_id")},
     )
     return xr.Dataset(quantities, coords).assign(known), predicted

@@ -1,11 +1,13 @@
 """The recorded runs on the draws, and repetitions of them: what the model expects to see where it has looked."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 import numpy as np
 import xarray as xr
 
-from .evidence import Evidence, Floats
+from ..data.words import CHAIN, DRAW
+from .evidence import Evidence, Floats, Ints
 from .model import SMALLEST_OVERDISPERSION
 from .population import Population
 from .priors import Priors
@@ -13,6 +15,10 @@ from .recursion import expit, exposure, fixed_hazard, shifted, verified_chance
 from .step_arms import expected_log_ms, run_anchor
 from .timing import requests_of_runs, run_noise
 from .transport import of_runs
+
+BLOCK = 1 << 20  # draws times runs times positions worked on at once: 8 MiB an array
+SPREADS_OF_TIMES = ("s_run_time", "s_request_time")
+type Block = tuple[slice, slice]  # of chains and draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +61,72 @@ def expected_log_steps(
     ))  # fmt: skip
 
 
-def _counts(rng: np.random.Generator, chance: Floats, overdispersion: Floats, evidence: Evidence) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Of each run on every draw: what the model says of it, as in `Recorded`, and what its rounds give when run once more."""
+
+    chance: Floats
+    fixed_survival: Floats
+    accepted: Ints  # position: counts
+    step_ms: Floats  # the median request's; NaN without a time
+
+
+def _blocks(front: tuple[int, ...], entries: int) -> Iterator[Block]:
+    """Draws in the order of memory, so many at once that `entries` of each make a `BLOCK`."""
+    chains, draws = front
+    size = max(BLOCK // max(entries, 1), 1)
+    for chain in range(chains):
+        for first in range(0, draws, size):
+            yield slice(chain, chain + 1), slice(first, first + size)
+
+
+def _part(held: Population, block: Block) -> Population:
+    return Population(*(getattr(held, field.name)[block] for field in fields(held)))
+
+
+def _counts(rng: np.random.Generator, chance: Floats, overdispersion: Floats, evidence: Evidence) -> Ints:
     """Accepted counts of a repetition of each run's rounds: a beta-binomial step a position."""
     concentration = 1.0 / (overdispersion[..., None] + SMALLEST_OVERDISPERSION)
-    before, out = np.broadcast_to(evidence.rounds, chance.shape[:-1]), []
+    out, passed = np.empty(chance.shape, dtype=np.int64), np.empty(chance.shape[:-1])
+    before = np.broadcast_to(evidence.rounds, passed.shape)
+    blocks = list(_blocks(overdispersion.shape, chance.shape[-2]))
     for i in range(evidence.deepest):
-        p = np.clip(chance[..., i], 1e-9, 1 - 1e-9)
-        drawn = rng.binomial(before, rng.beta(p * concentration, (1.0 - p) * concentration))
-        before = np.where(evidence.inside[:, i], drawn, 0)
-        out.append(before)
-    return np.stack(out, axis=-1)
+        for block in blocks:
+            p = np.clip(chance[block][..., i], 1e-9, 1 - 1e-9)
+            passed[block] = rng.beta(p * concentration[block], (1.0 - p) * concentration[block])
+        for block in blocks:
+            drawn = rng.binomial(before[block], passed[block])
+            out[block][..., i] = np.where(evidence.inside[:, i], drawn, 0)
+        before = out[..., i]
+    return out
 
 
 def repeated(
-    draws: xr.Dataset, held: Population, evidence: Evidence, runs: Recorded, config_ms: Floats, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+    draws: xr.Dataset, held: Population, evidence: Evidence, priors: Priors, config_ms: Floats, rng: np.random.Generator
+) -> Repeated:
     """Repeat each run once a draw, with a new run effect on its time and the same start.
 
-    Returns
-    -------
-    tuple of numpy.ndarray
-        Accepted counts (chain, draw, run, position) and median steps in ms (chain, draw, run), NaN without a time.
+    Parameters
+    ----------
+    draws, held
+        Sampled variables and their completion, dims chain and draw.
+    evidence, priors, config_ms
+        What the model was built from.
+    rng
+        For what is new in a repetition.
     """
-    steps = np.full(runs.anchor_ms.shape, np.nan)
-    if "log_base" in draws:
-        mean = expected_log_steps(draws, held, evidence, runs, config_ms)
-        s_run, s_request = (draws[name].values[..., None] for name in ("s_run_time", "s_request_time"))
-        noise = run_noise(s_run, s_request, requests_of_runs(evidence))
-        steps[..., evidence.timed] = np.exp(mean + noise * rng.standard_normal(mean.shape))
-    return _counts(rng, runs.chance, draws["overdispersion"].values, evidence), steps
+    front, runs = held.run_sd.shape, len(evidence.cell)
+    chance, fixed_survival = (np.empty((*front, runs, evidence.deepest)) for _ in range(2))
+    step_ms = np.full((*front, runs), np.nan)
+    for block in _blocks(front, runs * evidence.deepest):
+        here = _part(held, block)
+        told = recorded(here, evidence, priors, config_ms)
+        chance[block], fixed_survival[block] = told.chance, told.fixed_survival
+        if "log_base" in draws:
+            given = draws[["log_base", "start", *SPREADS_OF_TIMES]].isel({CHAIN: block[0], DRAW: block[1]})
+            mean = expected_log_steps(given, here, evidence, told, config_ms)
+            s_run, s_request = (given[name].values[..., None] for name in SPREADS_OF_TIMES)
+            noise = run_noise(s_run, s_request, requests_of_runs(evidence))
+            step_ms[block][..., evidence.timed] = np.exp(mean + noise * rng.standard_normal(mean.shape))
+    accepted = _counts(rng, chance, draws["overdispersion"].values, evidence)
+    return Repeated(chance, fixed_survival, accepted, step_ms)
