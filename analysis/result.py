@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,19 @@ PROVENANCE = "provenance"
 CONTENT_HASH = "content_sha256"
 
 
-def _canonical(values: Any) -> Any:
-    """A buffer that is equal for equal values: little-endian numbers, one NaN, UTF-8 text; copied where it must be."""
+PIECE = 1 << 20  # entries that are made canonical at once
+
+
+def _canonical(values: Any) -> Iterator[Any]:
+    """Buffers that are equal for equal values, in order: little-endian numbers, one NaN, UTF-8 text."""
     array = np.asarray(values)
     if array.dtype.kind in "OUST":
-        return "\0".join(str(entry) for entry in array.ravel().tolist()).encode("utf-8")
-    if array.dtype.kind == "f":
-        array = array.astype("<f8", copy=False)
-        missing = np.isnan(array)
-        array = np.where(missing, np.nan, array) if missing.any() else array
-    elif array.dtype.kind in "iub":
-        array = array.astype("<i8", copy=False)
-    return np.ascontiguousarray(array)
+        yield "\0".join(str(entry) for entry in array.ravel().tolist()).encode("utf-8")
+        return
+    flat = np.ascontiguousarray(array).reshape(-1)
+    for first in range(0, flat.size, PIECE):
+        piece = flat[first : first + PIECE]
+        yield np.where(np.isnan(piece), np.nan, piece).astype("<f8") if array.dtype.kind == "f" else piece.astype("<i8")
 
 
 def content_hash(tree: xr.DataTree) -> str:
@@ -35,7 +36,8 @@ def content_hash(tree: xr.DataTree) -> str:
     for node in sorted(tree.subtree, key=lambda node: node.path):
         for name, variable in sorted(node.to_dataset(inherit=False).variables.items(), key=lambda pair: str(pair[0])):
             digest.update(f"{node.path}\0{name}\0{variable.dims}\0{variable.shape}\0".encode())
-            digest.update(_canonical(variable.values))
+            for buffer in _canonical(variable.values):
+                digest.update(buffer)
     return digest.hexdigest()
 
 

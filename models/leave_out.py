@@ -47,7 +47,7 @@ class _Run:
         cell, deepest = int(evidence.cell[run]), evidence.deepest
         self.run, self.evidence, self.priors = run, evidence, priors
         self.logit, self.uniform = (x[..., cell, :].reshape(-1, 1, deepest) for x in (held.logit, held.uniform))
-        of_dynamic, of_fixed = (moved[..., run] for moved in of_runs(evidence, held.omega))
+        of_dynamic, of_fixed = (moved[..., 0] for moved in of_runs(evidence, held.omega, slice(run, run + 1)))
         self.delta, self.kappa, self.of_dynamic, self.omega = (
             x.reshape(-1, 1, 1) for x in (held.delta[..., cell], held.kappa, of_dynamic, of_fixed)
         )

@@ -50,10 +50,10 @@ def of_caps(evidence: Evidence, omega: Any) -> Any:
     return omega - omega[..., np.arange(len(evidence.cells)), evidence.origin][..., None]
 
 
-def of_runs(evidence: Evidence, omega: Any) -> tuple[Any, Any]:
-    """omega of each run: of dynamic ones (it moves their hazard h), and of fixed ones (it moves g); else zero."""
-    here = (..., evidence.cell, evidence.depth)
-    return of_caps(evidence, omega)[here] * ~evidence.fixed, omega[here] * evidence.fixed
+def of_runs(evidence: Evidence, omega: Any, runs: Ints | slice = slice(None)) -> tuple[Any, Any]:
+    """omega of some runs: of dynamic ones (it moves their hazard h), and of fixed ones (it moves g); else zero."""
+    here, fixed = (..., evidence.cell[runs], evidence.depth[runs]), evidence.fixed[runs]
+    return of_caps(evidence, omega)[here] * ~fixed, omega[here] * fixed
 
 
 def state_transport(evidence: Evidence, priors: Priors) -> tuple[Any, Any]:
