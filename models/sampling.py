@@ -7,6 +7,7 @@ from typing import Any
 
 import arviz as az
 import numpy as np
+import numpy.typing as npt
 import xarray as xr
 
 from ..data.errors import InputError, NotConvergedError
@@ -16,7 +17,12 @@ SAMPLERS = ("nutpie", "pymc")
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400.0
 THIN = 3  # steps for each draw that is kept: the spread of many small cells over positions mixes slowly
+SMALL_GROUP = 200  # dimensions; some 100 runs
+LEAST_ACCEPT = 0.65  # at which many dimensions cost least (Beskos et al., Bernoulli 19, 2013)
+ENTRIES = 1000  # whose diagnostics are worked out at once: 32 MiB of draws
 CONSTANT = 1e-12  # a range of draws below this is no randomness: survival beyond a cap
+
+type Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class Settings:
     tune: int = 1000
     chains: int = 4
     sampler: str = "nutpie"
-    target_accept: float = 0.95  # of a step; small steps also enter the narrow places where a spread is near zero
+    target_accept: float = 0.95  # in a small group; small steps also enter where a spread is near zero
     progress: bool = False
 
     @classmethod
@@ -60,6 +66,17 @@ def compiled(model: Any, sampler: str) -> Any:
     return nutpie.compile_pymc_model(model)
 
 
+def acceptance(target: float, dimensions: int) -> float:
+    """Mean acceptance at which steps are as long as `target` has them in a small group.
+
+    A step e is refused as often as its energy error e^2 sqrt(dimensions) says, so that steps of one acceptance shrink as
+    dimensions^(-1/4) and a fit costs more than its runs. But runs add easy dimensions: the narrow places, which ask for small
+    steps, are those of the few spreads.
+    """
+    refused = (1.0 - target) * np.sqrt(max(dimensions / SMALL_GROUP, 1.0))
+    return float(max(1.0 - refused, LEAST_ACCEPT))
+
+
 def sample(model: Any, program: Any, settings: Settings, seed: int) -> xr.DataTree:
     """Draw from the posterior of a model.
 
@@ -80,11 +97,12 @@ def sample(model: Any, program: Any, settings: Settings, seed: int) -> xr.DataTr
         Groups `posterior` (every third step) and `sample_stats` (every step).
     """
     steps = THIN * settings.draws
+    accept = acceptance(settings.target_accept, sum(value.size for value in model.initial_point(0).values()))
     if settings.sampler == "nutpie":
         import nutpie
 
         tree: xr.DataTree = nutpie.sample(
-            program, draws=steps, tune=settings.tune, chains=settings.chains, seed=seed, target_accept=settings.target_accept,
+            program, draws=steps, tune=settings.tune, chains=settings.chains, seed=seed, target_accept=accept,
             progress_bar=settings.progress, save_warmup=False,
         )  # fmt: skip
     else:
@@ -93,9 +111,10 @@ def sample(model: Any, program: Any, settings: Settings, seed: int) -> xr.DataTr
         with model:
             tree = pm.sample(
                 draws=steps, tune=settings.tune, chains=settings.chains, random_seed=seed,
-                nuts_sampler="pymc", target_accept=settings.target_accept, progressbar=settings.progress, quiet=not settings.progress, cores=1,
+                nuts_sampler="pymc", target_accept=accept, progressbar=settings.progress, quiet=not settings.progress, cores=1,
             )  # fmt: skip
     kept = tree["posterior"].to_dataset().isel({DRAW: slice(None, None, THIN)})
+    kept = kept.copy(deep=True)  # a view would hold every step in memory
     return xr.DataTree.from_dict(
         {
             "posterior": kept.assign_coords({DRAW: np.arange(settings.draws)}),
@@ -120,14 +139,22 @@ def diagnostics(reported: xr.Dataset) -> xr.Dataset:
     out = {}
     for name, values in reported.data_vars.items():
         flat = values.transpose("chain", "draw", ...).values.reshape(*values.shape[:2], -1)
-        flat = flat[..., ~np.isnan(flat).all(axis=(0, 1))]
-        flat = flat[..., np.ptp(flat, axis=(0, 1)) > CONSTANT]
-        if flat.shape[-1]:
-            one = xr.Dataset({"x": (("chain", "draw", "entry"), flat)})
-            out[f"{name}_rhat"] = az.rhat(one)["x"].max()
-            out[f"{name}_ess_bulk"] = az.ess(one, method="bulk")["x"].min()
-            out[f"{name}_ess_tail"] = az.ess(one, method="tail")["x"].min()
+        some = (_told(flat[..., first : first + ENTRIES]) for first in range(0, flat.shape[-1], ENTRIES))
+        for kind, told in xr.concat(some, "entry").data_vars.items():
+            if told.size:
+                out[f"{name}_{kind}"] = told.max() if kind == "rhat" else told.min()
     return xr.Dataset(out)
+
+
+def _told(flat: Floats) -> xr.Dataset:
+    """R-hat, bulk and tail ESS of every entry that is not constant: from shape (chain, draw, entry)."""
+    flat = flat[..., ~np.isnan(flat).all(axis=(0, 1))]
+    flat = flat[..., np.ptp(flat, axis=(0, 1)) > CONSTANT]
+    if not flat.shape[-1]:
+        return xr.Dataset({kind: ("entry", np.empty(0)) for kind in ("rhat", "ess_bulk", "ess_tail")})
+    one = xr.Dataset({"x": (("chain", "draw", "entry"), flat)})
+    ess = {f"ess_{method}": az.ess(one, method=method)["x"] for method in ("bulk", "tail")}
+    return xr.Dataset({"rhat": az.rhat(one)["x"], **ess})
 
 
 def faults_of(found: xr.Dataset, diverged: int) -> list[str]:
