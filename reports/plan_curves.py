@@ -9,11 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from .figure_style import CURRENT
+from .plan_words import SHORT_LAYOUTS, count
+
 type Document = Mapping[str, Any]
+
+ASSURANCE_SVG, LOSS_SVG = "plan_assurance.svg", "plan_loss.svg"
 
 BAND = 1.6448536269514722  # a 90 % band of Monte-Carlo error
 STEADY: Any = {"svg.hashsalt": "draftdepth", "svg.fonttype": "none", "text.parse_math": False}
 COLOURS = ("#1b6ca8", "#c1440e", "#4a7c39", "#7b4b94")
+LINES = ("-", "--", "-.", ":")
 
 
 def _plain(text: str) -> str:
@@ -33,6 +39,8 @@ def _panels(document: Document) -> tuple[Figure, list[Any]]:
     height = -(-rows // columns)
     figure = Figure(figsize=(5.2 * columns, 3.4 * height), layout="constrained")
     axes = figure.subplots(height, columns, squeeze=False).ravel()
+    if document["study"]["synthetic"]:
+        figure.suptitle("SYNTHETIC", color=CURRENT, fontweight="bold", fontsize=12)
     for spare in axes[rows:]:
         spare.set_visible(False)
     for axis, row in zip(axes, document["comparisons"], strict=False):
@@ -52,13 +60,15 @@ def assurance_curves(document: Document) -> str:
             for layout, name in enumerate(grid["layouts"]):
                 value = np.asarray(grid["assurance"])[layout, :, place]
                 error = BAND * np.asarray(grid["assurance_error"])[layout, :, place]
-                axis.plot(runs, value, color=COLOURS[layout], label=str(name).replace("_", " "))
+                axis.plot(runs, value, color=COLOURS[layout], linestyle=LINES[layout], label=SHORT_LAYOUTS[str(name)])
                 axis.fill_between(runs, value - error, value + error, color=COLOURS[layout], alpha=0.25, linewidth=0)
             if document["plan"]["goal"]["kind"] == "assurance":
-                axis.axhline(document["plan"]["goal"]["target"], color="black", linestyle=":", linewidth=0.8)
+                axis.axhline(
+                    document["plan"]["goal"]["target"], color="black", linestyle=":", linewidth=0.8, label="goal"
+                )
             axis.set_ylim(0.0, 1.02)
-            axis.set_xlabel(f"runs of each arm, {design['rounds']} rounds a run", fontsize=8)
-            axis.set_ylabel("assurance", fontsize=8)
+            axis.set_xlabel(f"runs of each arm, {count(design['rounds'])} rounds a run", fontsize=8)
+            axis.set_ylabel("assurance (decides, and rightly)", fontsize=8)
             axis.legend(fontsize=7)
         return _svg(figure)
 
@@ -76,14 +86,21 @@ def loss_curves(document: Document) -> str:
                 value = np.asarray(grid["loss_after"])[layout, :, place]
                 error = BAND * np.asarray(grid["loss_after_error"])[layout, :, place]
                 axis.errorbar(
-                    minutes, value, error, marker=".", linewidth=1, elinewidth=0.7, label=f"{int(rounds)} rounds"
+                    minutes,
+                    value,
+                    error,
+                    marker=".",
+                    linewidth=1,
+                    elinewidth=0.7,
+                    linestyle=LINES[place % len(LINES)],
+                    label=f"{count(rounds)} rounds a run",
                 )
-            axis.axhline(row["loss_before"], color="black", linestyle=":", linewidth=0.8)
+            axis.axhline(row["loss_before"], color="black", linestyle=":", linewidth=0.8, label="without any run")
             axis.set_xscale("log")
             axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
             axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_ylim(bottom=0.0)
-            axis.set_xlabel(f"GPU-minutes, {design['layout'].replace('_', ' ')}", fontsize=8)
-            axis.set_ylabel("expected loss, tok/s", fontsize=8)
+            axis.set_xlabel(f"GPU-minutes ({SHORT_LAYOUTS[design['layout']]})", fontsize=8)
+            axis.set_ylabel("expected loss after it, tok/s", fontsize=8)
             axis.legend(fontsize=7)
         return _svg(figure)

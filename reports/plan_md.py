@@ -6,6 +6,7 @@ from typing import Any
 from .markdown import escaped, table
 from .numbers import NOTHING, one_decimal, percent, span
 from .plan_comparison_md import comparison_section
+from .plan_curves import ASSURANCE_SVG, LOSS_SVG
 from .plan_words import LAYOUTS, count, duration, sentence, total_words
 
 type Document = Mapping[str, Any]
@@ -21,6 +22,28 @@ def _prior_words(analysis: Document) -> str:
         "what the stored runs say already, as a fit of all runs will have it, so that false changes may exceed what the rule "
         f"says of a gain that they lean to; across a remote scalar, {weak}"
     )
+
+
+def _words(plan: Document) -> list[str]:
+    """What the words of the page mean, an item each."""
+    goal = plan["goal"]
+    return [
+        "- **Every number is simulated.** Worlds are drawn from the stored posterior (the *design prior*), runs are drawn from each "
+        "world, and each experiment is analysed by a reduced two-arm model of run, round, timing and start spread (the "
+        f"*analysis prior*: {_prior_words(plan['analysis'])}). ± is one Monte-Carlo standard error of "
+        f"{plan['design']['simulations']} simulations; a goal is reached only by more than that.",
+        "- **assurance**: the chance that the rule decides, and rightly: for the change, or to keep today's policy. **wrong**: that it "
+        "decides wrongly, judged by the sign of the true gain. Elsewhere it is *undecided* and keeps today's policy without being sure.",
+        "- **false change**: how often the rule asks for the change though the true gain is zero.",
+        "- **half-width**: half of the 90 % interval of the gain that the experiment leaves (where the goal is a rate, of the arm's rate).",
+        "- **rule value**: what the written rule loses less by the experiment, in tok/s; it keeps today whatever was not shown. **EVSI**: "
+        "the better expected rate after the experiment less the better one today. **Net**: tokens earned at that rate over "
+        f"{goal['horizon_hours']:g} hours (ASSUMED), less those not served while both arms are measured.",
+        "- **run, block, start**: a run is one repetition of one arm; a block holds one run of each arm, in drawn order; a start is one "
+        "start of the server process. Minutes of runs and restarts are ASSUMED.",
+        "- **labels**: ASSUMED: only the plan file speaks of the arm's effect. EXTRAPOLATED: no run of the cell could verify that depth. "
+        "ESTIMATED: computed from the stored result.",
+    ]
 
 
 def _head(document: Document) -> str:
@@ -42,16 +65,17 @@ def _head(document: Document) -> str:
     lines += [f"- {escaped(sentence(row, goal))}" for row in document["comparisons"]]
     lines += [
         "",
-        "Every number is simulated: worlds are drawn from the stored posterior (the *design prior*), runs are drawn from each "
-        "world, and each experiment is analysed by a reduced two-arm model of run, round, timing and start spread (the "
-        f"*analysis prior*: {_prior_words(plan['analysis'])}). ± is one Monte-Carlo standard "
-        f"error of {plan['design']['simulations']} simulations. ASSUMED: only the plan file speaks of the arm's effect. "
-        "EXTRAPOLATED: no run of the cell could verify that depth. Minutes of runs and restarts are ASSUMED. A right or wrong "
-        "decision is judged by the sign of the true gain; *undecided* keeps the present policy without being sure; *false change* "
-        "is the rate of asking for the change though the true gain is zero. EVSI takes the better expected rate after the "
-        "experiment against the better one today; *rule value* is what the written rule loses less, which keeps today whatever "
-        "was not shown. Both stand net of the tokens that are not served while both arms are measured, over "
-        f"{goal['horizon_hours']:g} hours (ASSUMED).",
+        f"![Assurance against runs of each arm, a panel a comparison; the numbers stand under Comparisons]({ASSURANCE_SVG})",
+        "",
+        "*Assurance against runs of each arm; the band is 90 % of Monte-Carlo error.*",
+        "",
+        f"![Expected loss after the experiment against GPU-minutes, a panel a comparison]({LOSS_SVG})",
+        "",
+        "*Expected loss after the experiment against what it costs; the bars are 90 % of Monte-Carlo error.*",
+        "",
+        "## How to read this",
+        "",
+        *_words(plan),
         "",
     ]
     return "\n".join(lines) + "\n"
@@ -80,7 +104,7 @@ def _arms(document: Document) -> str:
         "cell",
         "policy",
         "remote scalar",
-        "rate before (90 %)",
+        "rate before, tok/s (90 %)",
         "runs of endless rounds differ by (sd)",
         "starts differ by (sd)",
         "label",

@@ -15,6 +15,14 @@ LAYOUTS = {
 }
 
 
+SHORT_LAYOUTS = {
+    "interleaved": "blocks, new starts",
+    "one_start": "one start an arm",
+    "shared_start": "blocks, one start",
+}
+"""The same where there is little room."""
+
+
 def count(value: float) -> str:
     """A count with thousands apart; endless where no number is enough."""
     return f"{value:,.0f}" if isfinite(value) else "endless"
@@ -37,7 +45,7 @@ def duration(minutes: float) -> str:
 
 def design_words(design: Document) -> str:
     """A design in plain words."""
-    return f"{design['runs']} runs of each arm x {count(design['rounds'])} rounds, {LAYOUTS[design['layout']]}"
+    return f"{design['runs']} runs of each arm x {count(design['rounds'])} rounds ({LAYOUTS[design['layout']]})"
 
 
 def total_words(total: Document) -> str:
@@ -56,33 +64,29 @@ def sentence(row: Document, goal: Document) -> str:
     who = f"{row['arm']} against {row['against']} [{row['label']}]"
     if row["settled_today"]:
         return f"{who}: no new run is needed: the stored result asks for this arm already."
-    design, best = row["design"], row["best_value"]
-    nearest = row["nearest"]
+    design, best, nearest = row["design"], row["best_value"], row["nearest"]
+    reach = "at most" if row["goal_measure"] in ("assurance", "net_rule_tokens") else "at best"
     short = (
-        "goal not reached within the allowed runs and rounds, Monte-Carlo error counted in: at most "
-        if row["goal_measure"] in ("assurance", "net_rule_tokens")
-        else "goal not reached within the allowed runs and rounds, Monte-Carlo error counted in: at best "
+        f"The goal is out of reach: {reach} {_goal_words(nearest, row, goal)}, with {nearest['runs']} runs of each arm x "
+        f"{count(nearest['rounds'])} rounds."
     )
-    short += f"{_goal_words(nearest, row, goal)}, with {nearest['runs']} runs of each arm x {count(nearest['rounds'])} rounds"
     if design is None:
-        return f"{who}: no new run is worth it; {short}. The best design is worth {_value(best)}."
-    said = f"run {design_words(design)}, {duration(design['minutes'])} for the pair"
+        return f"{who}: no new run is worth it: the best design is worth {_value(best)}. {short}"
+    said = f"{who}: run {design_words(design)}; {duration(design['minutes'])} for the pair."
     if row["why"] == "goal reached":
-        text = f"{who}: {said}: goal reached, {_goal_words(design, row, goal)}."
+        text = f"{said} Goal reached: {_goal_words(design, row, goal)}."
         return (
             text
             if row["worth"]
             else f"{text} By value no new run is worth it: the best design is worth {_value(best)}."
         )
-    still = "Still worth its cost" + (" under the written rule alone" if design["net_tokens"] < 0 else "")
-    return f"{who}: {short}. {still}: {said}: {_goal_words(design, row, goal)}, worth {_value(design)}."
+    still = "Worth its cost" + (", but not by EVSI" if design["net_tokens"] < 0 else "")
+    return f"{said} {still}: {_value(design)}. It gives {_goal_words(design, row, goal)}. {short}"
 
 
 def _value(design: Document) -> str:
-    return (
-        f"{million(design['net_rule_tokens'])} tokens net of cost under the written rule, {million(design['net_tokens'])} by "
-        "EVSI"
-    )
+    rule, evsi = million(design["net_rule_tokens"]), million(design["net_tokens"])
+    return f"{rule} tokens net by the written rule, {evsi} by EVSI"
 
 
 def _goal_words(design: Document, row: Document, goal: Document) -> str:
@@ -95,4 +99,4 @@ def _goal_words(design: Document, row: Document, goal: Document) -> str:
         return f"half-width {with_error(design['half_width'], design['half_width_error'])} of the {goal['of']}"
     if name == "loss_after":
         return f"expected loss {design['loss_after']:.3f} ± {design['loss_after_error']:.3f} tok/s"
-    return f"{million(design['net_rule_tokens'])} tokens net of cost"
+    return f"{million(design['net_rule_tokens'])} tokens net by the written rule"

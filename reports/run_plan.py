@@ -29,12 +29,12 @@ from ..models.priors import Priors
 from .numbers import as_json
 from .output import ready, write_whole
 from .output_tree import NETCDF, POSTERIOR
-from .plan_curves import assurance_curves, loss_curves
+from .plan_curves import ASSURANCE_SVG, LOSS_SVG, assurance_curves, loss_curves
 from .plan_json import Answers, plan_document
 from .plan_md import plan_page, summary_lines
 from .run_reanalyze import reanalyze_study, stored
 
-PLAN_MD, PLAN_JSON, ASSURANCE_SVG, LOSS_SVG = "PLAN.md", "plan.json", "plan_assurance.svg", "plan_loss.svg"
+PLAN_MD, PLAN_JSON = "PLAN.md", "plan.json"
 
 type Tell = Callable[[str], None]
 

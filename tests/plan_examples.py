@@ -163,3 +163,14 @@ def example_plan(folder: Path, study: Study, **changes: Any) -> Plan:
     path = folder / "plan.toml"
     path.write_text(plan_text(**changes), encoding="utf-8")
     return read_plan(path, study, frozenset({"S/c"}))
+
+
+def ready(folder: Path, **changes: Any) -> tuple[Path, Path]:
+    """A study with a plan, and a stored result beside it."""
+    study = example_study(folder / "study")
+    (study / "plan.toml").write_text(
+        plan_text(**({"simulations": 100, "runs": [2, 6, 12], "target": 0.4} | changes)), encoding="utf-8"
+    )
+    posterior = folder / "posterior.nc"
+    stored_tree(load_study(str(study)), draws(500, SPREADS)).to_netcdf(posterior, engine="h5netcdf")
+    return study, posterior

@@ -8,8 +8,8 @@ import pytest
 
 from .builders import record, write_study
 from .kills import Report, Spec, killed
+from .plan_examples import ready
 from .reader_examples import bench
-from .test_plan_command import ready
 
 MOMENTS = 20261001  # seed of the moments at which children are killed
 DECLARED = ["--suite", "kettle", "--worker", "w", "--batch", "4", "--policy-kind", "fixed"]

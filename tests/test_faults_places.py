@@ -20,9 +20,9 @@ from draftdepth.models import fit as fitting
 from .builders import record, write_study
 from .called import run
 from .kills import files_in
+from .plan_examples import ready
 from .reader_examples import bench
 from .stand_ins import replace_sampling
-from .test_plan_command import ready
 
 DECLARED = ("--suite", "kettle", "--worker", "w", "--batch", "4", "--policy-kind", "fixed")
 

@@ -17,8 +17,8 @@ from draftdepth.reports.command import main
 from .builders import record, write_study
 from .kills import ROOT, files_in, is_leftover
 from .locks import held
+from .plan_examples import ready
 from .reader_examples import bench
-from .test_plan_command import ready
 
 KILLS = 5
 DECLARED = ["--suite", "kettle", "--worker", "w", "--batch", "4", "--policy-kind", "fixed"]
