@@ -25,6 +25,13 @@ def chance(value: float) -> str:
     return f"{100 * value:.0f} %" if isfinite(value) else NOTHING
 
 
+def percent_beside(value: float, limit: float, digits: int = 0) -> str:
+    """A share as percent, with as many decimals more as it takes not to look like the limit that it misses."""
+    while digits < 15 and value != limit and float(f"{100 * value:.{digits}f}") == float(f"{100 * limit:.{digits}f}"):
+        digits += 1
+    return f"{100 * value:.{digits}f} %"
+
+
 def share(value: float) -> str:
     """A share at three decimals."""
     return f"{value:.3f}" if isfinite(value) else NOTHING

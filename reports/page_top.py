@@ -112,10 +112,8 @@ def _assumed(cells: list[View], assumptions: Mapping[str, Any]) -> list[Said]:
 
 
 def _next(cells: list[View]) -> list[Said]:
-    """Which source of doubt is worth most to settle, over the cells, and what would teach it."""
+    """Which source of doubt is worth most to settle, over the cells, what would teach it, and what proof may be worth to the rule."""
     named = [cell for cell in cells if cell["reasons"] and cell["reasons"]["first"]]
-    if not named:
-        return [["Nothing: no answer to a single question would change a choice."]]
     counted = Counter(cell["reasons"]["first"]["words"] for cell in named)
     out: list[Said] = []
     for words, count in counted.most_common(2):
@@ -124,7 +122,19 @@ def _next(cells: list[View]) -> list[Said]:
         worth = _between(whose, lambda cell: cell["reasons"]["first"]["worth"])
         out.append([f"{teacher[:1].upper()}{teacher[1:]}{_of(count, cells)}, to learn the {words}: worth at most ", *worth,
                     " tok/s."])  # fmt: skip
-    return [*out, ["`draftdepth plan` says how many runs that takes, and whether they are worth it."]]
+    if named:
+        out.append(["That is to one who takes the best expected rate today."])
+    else:
+        out.append(["No answer to a single question would change which choice has the best expected rate."])
+    kept = [cell for cell in cells if not cell["recommended"]]
+    losing = [cell for cell in kept if cell["current"]["loss"].value > cell["shown"]["loss"].value]
+    if losing:
+        loss = _between(losing, lambda cell: cell["current"]["loss"])
+        out.append(["The rule keeps what runs until a change is shown: to it a measured arm may be worth up to the loss of keeping, ",
+                    *loss, f" tok/s{_of(len(losing), cells)}."])  # fmt: skip
+    if named or losing:
+        out.append(["`draftdepth plan` says how many runs that takes, and whether they are worth it."])
+    return out
 
 
 def first_view(cells: list[View], assumptions: Mapping[str, Any], explained: bool) -> View:

@@ -7,6 +7,7 @@ from typing import Any
 from ..analysis.decision import Rule
 from ..analysis.rates import FIXED_DEPTH, INTEGRATED
 from ..data.words import Label
+from .numbers import percent_beside
 
 LEAST_NARROWED = (
     0.5  # of the prior's variance of tokens that counts take away, below which advice is mostly the prior's
@@ -78,12 +79,13 @@ def why_not(depths: list[dict[str, Any]], rule: Rule, fixed_depth: int) -> str:
     failed = []
     if at["p_gain"] < rule.probability:
         failed.append(
-            f"its chance of a gain over the current policy is {100 * at['p_gain']:.0f} %, not {100 * rule.probability:.0f} %"
+            f"its chance of a gain over the current policy is {percent_beside(at['p_gain'], rule.probability)}, not "
+            f"{100 * rule.probability:g} %"
         )
     if at["expected_loss"] > rule.expected_loss_share * at["expected_rate"]:
         share = at["expected_loss"] / at["expected_rate"]
         failed.append(
-            f"its expected loss is {at['expected_loss']:.2f} tok/s ({100 * share:.1f} %), above "
+            f"its expected loss is {at['expected_loss']:.2f} tok/s ({percent_beside(share, rule.expected_loss_share, 1)}), above "
             f"{100 * rule.expected_loss_share:g} %"
         )
     if not at["one_sign"]:

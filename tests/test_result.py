@@ -113,6 +113,18 @@ def test_a_depth_that_runs_today_is_not_called_a_failed_gain(stored: tuple[Path,
     assert f"Of the depths, {best} is the likeliest best, but " in why_not(depths, Rule(), 0)
 
 
+def test_a_value_that_misses_its_limit_is_never_written_like_it(stored: tuple[Path, dict[str, Any]]) -> None:
+    depths = json.loads(as_json(stored[1]["cells"][0]["depths"]))
+    best = max(depths[1:], key=lambda row: row["decision"]["p_best"])
+    best["decision"] |= {"p_gain": 0.8975, "expected_loss": 1.0004, "expected_rate": 100.0, "one_sign": True}
+    said = why_not(depths, Rule(), 0)
+    assert "its chance of a gain over the current policy is 89.8 %, not 90 %" in said
+    assert "its expected loss is 1.00 tok/s (1.0004 %), above 1 %" in said
+    best["decision"] |= {"p_gain": 0.75, "expected_loss": 2.2}
+    said = why_not(depths, Rule(), 0)
+    assert "is 75 %, not 90 %; its expected loss is 2.20 tok/s (2.2 %), above 1 %" in said
+
+
 def test_contraction_is_what_the_two_spreads_say(stored: tuple[Path, dict[str, Any]]) -> None:
     _, document = stored
     row = document["cells"][0]["depths"][3]

@@ -109,16 +109,29 @@ def test_it_names_the_measurement_that_is_worth_most_and_what_it_is_worth(tree: 
     explain["evppi"].loc[{"source": "masked_tail", "cell": "S/d"}] = 1.75
     said = _said(changed)
     assert (
-        "A run at a fixed depth in all 2 cells, to learn the masked tail (delta): worth at most 0.25 to 1.75 tok/s."
+        "A run at a fixed depth in all 2 cells, to learn the masked tail (delta): worth at most 0.25 to 1.75 tok/s. That is to one who takes the best expected rate today."
         in said
     )
 
 
-def test_where_no_answer_would_change_a_choice_nothing_is_to_be_measured(tree: xr.DataTree) -> None:
+def test_it_says_what_keeping_loses_where_that_is_more_than_the_depth_in_question(tree: xr.DataTree) -> None:
+    changed = tree.copy(deep=True)
+    loss = changed["decision"]["expected_loss"]
+    assert "loss of keeping" in _said(tree)
+    loss.loc[{}] = 0.5
+    assert "loss of keeping" not in _said(changed)
+    loss.loc[{"cell": "S/c", "candidate": "current"}] = 4.25
+    told = "to it a measured arm may be worth up to the loss of keeping, 4.25 tok/s in 1 of 2 cells."
+    assert told in _said(changed)
+
+
+def test_where_nothing_is_worth_measuring_no_plan_is_named(tree: xr.DataTree) -> None:
     changed = tree.copy(deep=True)
     changed["explain"]["evppi"].loc[{}] = 0.0
-    for text in map(str, (report_files(changed)[name] for name in ("report.html", "REPORT.md"))):
-        assert "Nothing: no answer to a single question would change a choice." in text
+    changed["decision"]["expected_loss"].loc[{}] = 0.5
+    said = _said(changed)
+    assert "No answer to a single question would change which choice has the best expected rate." in said
+    assert "draftdepth plan" not in said
 
 
 def test_words_that_the_pages_use_are_explained_on_both(files: dict[str, str]) -> None:
