@@ -66,6 +66,17 @@ def _exposed(
     return _Exposed(runs, h, v, kappa, exposure(h, v, kappa, pt)), (runs[taught], unmasked)
 
 
+def log_beta_binomial(taken: Any, tried: Any, log_ways: Any, chance: Any, concentration: Any) -> Any:
+    """Log chance of `taken` of `tried` whose share is beta: as PyMC has it, with half of the gamma functions.
+
+    The log binomial coefficient is given, and the sum of the beta's two parameters is one number for all.
+    """
+    a = chance * concentration
+    b = concentration - a
+    rise = pt.gammaln(a + taken) - pt.gammaln(a) + pt.gammaln(b + (tried - taken)) - pt.gammaln(b)
+    return log_ways + rise - pt.gammaln(concentration + tried) + pt.gammaln(concentration)
+
+
 def build_model(
     evidence: Evidence,
     priors: Priors,
@@ -116,10 +127,8 @@ def build_model(
         for name, trials in trials_of(evidence).items():
             of_run = trials.run if exposed is None or name == "accepted" else np.searchsorted(exposed.runs, trials.run)
             p = pt.clip((chances | {"accepted": accepted})[name][of_run, trials.place], 1e-9, 1.0 - 1e-9)
-            pm.BetaBinomial(
-                name, n=data[f"{name}_tried"], alpha=p * concentration, beta=(1.0 - p) * concentration,
-                observed=data[f"{name}_taken"],
-            )  # fmt: skip
+            tried, ways = data[f"{name}_tried"], data[f"{name}_ways"]
+            pm.CustomDist(name, tried, ways, p, concentration, logp=log_beta_binomial, observed=data[f"{name}_taken"])
         if len(evidence.times):
             state_times(evidence, priors, config_ms, anchor, data, forward)
     return model

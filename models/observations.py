@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from ..data.words import Level
 from .evidence import Evidence, Flags
@@ -24,6 +25,11 @@ class Trials:
     place: Numbers  # position, from 0
     tried: Numbers
     taken: Numbers
+
+    @property
+    def log_ways(self) -> Numbers:
+        """Log binomial coefficients."""
+        return np.asarray(-special.betaln(self.taken + 1, self.tried - self.taken + 1) - np.log(self.tried + 1.0))
 
 
 def _trials(chosen: Flags, tried: Numbers, taken: Numbers) -> Trials:
@@ -74,10 +80,10 @@ def trials_of(evidence: Evidence) -> dict[str, Trials]:
 
 
 def observations(evidence: Evidence) -> dict[str, Numbers]:
-    """The model's data by name: `<step>_tried` and `<step>_taken`, `total_rounds`, `total_tokens`, `log_median`, ..."""
+    """The model's data by name: `<step>_tried`, `<step>_taken`, `<step>_ways` (log), `total_rounds`, `log_median`, ..."""
     out: dict[str, Numbers] = {}
     for name, trials in trials_of(evidence).items():
-        out[f"{name}_tried"], out[f"{name}_taken"] = trials.tried, trials.taken
+        out[f"{name}_tried"], out[f"{name}_taken"], out[f"{name}_ways"] = trials.tried, trials.taken, trials.log_ways
     if len(runs := totals(evidence)):
         out["total_rounds"] = evidence.rounds[runs].astype(float)
         out["total_tokens"] = evidence.verified_tokens[runs]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
-from .evidence import Evidence, Floats
+from .evidence import Evidence, Floats, Ints
 
 
 def start_shares(evidence: Evidence) -> Floats:
@@ -31,26 +31,36 @@ def mean_of_starts(evidence: Evidence) -> Floats:
     return out / np.maximum(out.sum(axis=1, keepdims=True), 1e-12)
 
 
+def _sums(x: Any, kind: Ints, kinds: int) -> Any:
+    return pt.inc_subtensor(pt.zeros(kinds)[kind], x)
+
+
 @dataclass(frozen=True, slots=True)
 class StartLaw:
     """residual = loading u + noise with u ~ Normal(0, s_start): the law of the residual, and of starts u given it.
 
-    By Woodbury's identity, with L L' = I + s^2 loading' variance^-1 loading.
+    By Woodbury's identity, with L L' = I + s^2 loading' variance^-1 loading. Runs of one cell and start are loaded alike, so
+    that sums over them are all that meets a start: the cost is linear in runs.
     """
 
     variance: Any  # of the noise: n
-    loading: Floats  # n, start
+    loading: Floats  # of each kind of row, start
+    kind: Ints  # of each row: n
     s_start: Any
     factor: Any  # L
 
     @classmethod
     def of(cls, variance: Any, loading: Floats, s_start: Any) -> "StartLaw":
-        """Factorise once."""
-        inner = np.eye(loading.shape[1]) + s_start**2 * pt.dot(loading.T / variance, loading)
-        return cls(variance, loading, s_start, pt.linalg.cholesky(inner))
+        """Factorise once; `loading` has a row for each of n."""
+        kinds, kind = np.unique(loading, axis=0, return_inverse=True)
+        kind = kind.ravel()
+        told = _sums(1.0 / variance, kind, len(kinds))
+        inner = np.eye(kinds.shape[1]) + s_start**2 * pt.dot(kinds.T * told, kinds)
+        return cls(variance, kinds, kind, s_start, pt.linalg.cholesky(inner))
 
     def _back(self, x: Any) -> Any:
-        return pt.linalg.solve_triangular(self.factor, pt.dot(self.loading.T, x / self.variance), lower=True)
+        told = _sums(x / self.variance, self.kind, len(self.loading))
+        return pt.linalg.solve_triangular(self.factor, pt.dot(self.loading.T, told), lower=True)
 
     def product(self, x: Any, y: Any) -> Any:
         """x' S^-1 y with S the residual's covariance."""
@@ -59,7 +69,7 @@ class StartLaw:
     def log_density(self, residual: Any) -> Any:
         """Log density of the residual, starts integrated out."""
         log_size = pt.log(self.variance).sum() + 2.0 * pt.log(pt.diagonal(self.factor)).sum()
-        return -0.5 * (len(self.loading) * np.log(2.0 * np.pi) + log_size + self.product(residual, residual))
+        return -0.5 * (len(self.kind) * np.log(2.0 * np.pi) + log_size + self.product(residual, residual))
 
     def starts(self, residual: Any, z: Any) -> Any:
         """u given the residual, from standard normal z."""
