@@ -41,6 +41,8 @@ def log_priors(posterior: xr.Dataset, priors: Priors, taught: bool) -> xr.Datase
         return stats.halfnorm(scale=scale)
 
     laws = {
+        "s_suite": half_normal(priors.suite_scale),
+        "s_suite_position": half_normal(priors.suite_position_scale),
         "s_cell": half_normal(priors.cell_scale),
         "s_run": half_normal(priors.run_scale),
         "s_cell_position": half_normal(priors.cell_position_scale),

@@ -14,7 +14,7 @@ UNITS = {
     MS: "step_ms step_base_ms step_low_ms step_high_ms round_ms overhead_ms remote_ms reference_ms anchor_ms config_ms origin_ms",
     TOKENS: "tokens tokens_bound prior_tokens verified_tokens",
     ROUNDS: "request_rounds accepted verified accepted_by_verified rounds",
-    LOGIT: "delta kappa omega omega_cap s_cell s_run s_cell_position s_transport",
+    LOGIT: "delta kappa omega omega_cap s_suite s_suite_position s_cell s_run s_cell_position s_transport",
 }
 UNIT_OF = {name: unit for unit, names in UNITS.items() for name in names.split()}
 LABELS = {"runs": Label.MEASURED, "prior": Label.ASSUMED, "prior_predictive": Label.ASSUMED}

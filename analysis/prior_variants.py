@@ -75,6 +75,7 @@ def variants(priors: Priors, taught: bool) -> list[Variant]:
         *exposure,
         *_scaled(priors, "move to another depth", "transport_scale"),
         *_scaled(priors, "spread of runs", "run_scale"),
+        *_scaled(priors, "spread of suites", "suite_scale", "suite_position_scale"),
         *_scaled(priors, "spread of cells", "cell_scale", "cell_position_scale"),
         *_scaled(priors, "noise of step times", "run_time_centre", "request_time_centre", "start_time_scale"),
         *slope,

@@ -55,7 +55,10 @@ class Reduced:
         place = np.full((len(held.cells), held.deepest), -1)
         place[cell, position] = np.arange(len(cell))
         steps = trials_of(held)["accepted"]
+        suite = np.unique(held.suite, return_inverse=True)[1][cell]
         levels = {
+            "suite": Level(suite, priors.suite_scale),
+            "suite_position": Level(suite * held.deepest + position, priors.suite_position_scale),
             "cell": Level(cell, priors.cell_scale),
             "cell_position": Level(np.arange(len(cell)), priors.cell_position_scale),
         }

@@ -1,63 +1,59 @@
 """Coordinates in which the hazards are sampled: a linear map chosen from the counts, which leaves the model as it is.
 
-The exposed logit hazards theta of one kind of cells are split by an orthonormal basis of the entries. `design` spans the
-position means and cell means; `rest` is what is left, and there the hierarchy's covariance is s^2 I whatever the spreads
-of positions and cells, since all else that the hierarchy says lies in `design`. So `rest` may be turned freely: it is
+The exposed logit hazards theta are split by an orthonormal basis of the entries. `design` spans the means of positions (of each
+kind of hazard), suites, suites at positions and cells; `rest` is what is left, and there the hierarchy's covariance is s^2 I whatever
+the spreads of those, since all else that the hierarchy says lies in `design`. So `rest` may be turned freely: it is
 turned to the directions in which the counts speak independently. Then `design` is sheared by what `rest` says of it, and
 cells by the mean of their runs as their rounds weigh them, so that what has few rounds does not pull on what has many.
-
-How far an effect x ~ Normal(0, s) is sampled centred: x = s^(1 - c) y, y ~ Normal(0, s^c). Where counts fix x more closely
-than s does, c = 1 mixes best; where they say little, c = 0 does; `Reach.centring` lies between.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 
 from .contrasts import Contrasts
 from .evidence import Evidence, Flags, Floats, Ints
+from .hazard_law import Variances, mean_covariance
+from .places import Places, indicator
 from .priors import Priors
-from .spreads import SMALLEST_SD
+from .reach import Reach
 
-HUNDREDTH, DOWN_TO = 100.0, 300.0
 CAUTIOUS, BOLD = (
     0.006,
     0.0006,
-)  # overdispersion at most and at least, roughly: n trials tell what n / (1 + .006 n) would without
+)  # overdispersion at most and at least, roughly: n trials tell what n / (1 + .006 n) would
 NO_COUNT = 1e-6
-LEAST_TOLD = 0.01  # a direction known no better than ten times the largest effect tells of no spread
 LARGEST = 2.0  # half-normal scales: 1 in 20 lies beyond
 UNKNOWN_SD = 0.5  # how well a position's mean is known before, roughly: only to scale with
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The map of the cells of one kind (dynamic or fixed hazards); n entries, d of design, q of rest."""
+    """The map of a group's hazards; n entries, d of design, q of rest."""
 
-    entries: Ints  # places in the list of exposed (cell, position): n
-    cell: Ints  # of each entry, counted from 0 within the kind
-    place: Ints  # position of each entry, from 0
-    cells: Ints  # cells of this kind
-    design: Floats  # n, d: the ones first, then positions, then cells
+    places: Places
+    design: Floats  # n, d: the ones first, then positions, suites, suites at positions, cells
     rest: Floats  # n, q
     shear: Floats  # d, q: what the rest takes from design
     scale: Floats  # d, d: a factor of the rough posterior covariance of design, in units of the prior's spread^(1 - c)
-    offset: Floats  # d: where the counts lie, in the same coordinates
+    offset: Floats  # d: where counts and spreads put it where rest is nothing, in the same coordinates
     trials: Floats  # d: that speak of each, roughly
     design_centring: Floats  # d
     rest_centring: Floats  # q
 
-
-def exposed_places(evidence: Evidence) -> tuple[Ints, Ints]:
-    """Cell and position (from 0) wherever some run may verify."""
-    cell, place = np.nonzero(evidence.positions <= evidence.cap[:, None])
-    return cell, place
-
-
-def runs_of_cells(evidence: Evidence) -> Floats:
-    """Runs of each cell that are new evidence, at least 1."""
-    return np.maximum(np.bincount(evidence.cell[evidence.counted], minlength=len(evidence.cells)), 1.0)
+    def prior_variance(self, variances: Variances, priors: Priors) -> Any:
+        """Of each direction of design, shape (d,)."""
+        at = self.places
+        suite = at.suite[at.cell]
+        kind = at.kind[suite]
+        means = mean_covariance(at.deepest, priors)[np.ix_(at.place, at.place)] * (kind[:, None] == kind)
+        of_suites, of_suite_positions, of_cells = (
+            (self.design.T @ indicator(of).T) ** 2 for of in (suite, suite * at.deepest + at.place, at.cell)
+        )
+        own = of_suites.sum(axis=1) * variances.suite + of_suite_positions.sum(axis=1) * variances.suite_position
+        return np.diag(self.design.T @ means @ self.design) + own + pt.dot(of_cells, variances.cell) + variances.white
 
 
 def orthonormal(columns: Floats) -> Floats:
@@ -85,62 +81,6 @@ def counted_logits(evidence: Evidence, overdispersion: float = CAUTIOUS) -> tupl
     share = (np.minimum(evidence.accepted, tried) + 0.5) / (tried + 1.0)
     worth = tried / (1.0 + overdispersion * tried)
     return np.log(share / (1.0 - share)), worth * share * (1.0 - share)
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Between which values a spread may lie as far as the counts go; only to choose coordinates with."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, estimate: Floats, variance: Floats, largest: float) -> "Reach":
-        """By moments (DerSimonian and Laird), three standard errors about their estimate.
-
-        With n effects that are known to sigma, the posterior of a spread s beyond sigma falls as s^-n only: 1 % lie beyond
-        sigma 100^(1 / (n - 1)). And where no spread is proven its density is flat below sigma, down to nothing.
-
-        Parameters
-        ----------
-        estimate, variance
-            Of each effect: shape (n,).
-        largest
-            What the prior lets one expect at most.
-        """
-        n = len(estimate)
-        if not n:
-            return cls(largest / DOWN_TO, largest)
-        weight = 1.0 / np.maximum(variance, 1e-12)
-        total, noise = float(weight.sum()), 3.0 * np.sqrt(2.0 * n)
-        excess = float((weight * estimate**2).sum()) - n
-        sigma = np.sqrt(n / total)
-        tail = sigma * HUNDREDTH ** (1.0 / (n - 1)) if n > 1 else largest
-        low, high = (float(np.sqrt(max(excess + side * noise, 0.0) / total)) for side in (-1, 1))
-        high = min(max(high, tail, sigma), largest)
-        return cls(min(max(low, sigma / DOWN_TO, SMALLEST_SD), high), high)
-
-    @classmethod
-    def told(cls, information: Floats, product: Floats, largest: float) -> "Reach":
-        """From joint information on effects (n, n) and its product with their estimate, by the directions that it tells."""
-        known, turn = np.linalg.eigh(information)
-        seen = known * largest**2 > LEAST_TOLD
-        return cls.of((turn.T @ product)[seen] / known[seen], 1.0 / known[seen], largest)
-
-    @property
-    def middle(self) -> float:
-        """On the scale of logs."""
-        return float(np.sqrt(self.low * self.high))
-
-    def centring(self, cautious: Floats, bold: Floats) -> Floats:
-        """c of each effect, on which counts hold an information between these two.
-
-        An effect known to sigma is stiff by (s / sigma)^(1 - c) where s is large, and by (sigma / s)^c where s is small: c
-        makes the worst of both equal over the reach.
-        """
-        least, most = (1.0 / np.sqrt(np.maximum(information, 1e-12)) for information in (bold, cautious))
-        above, below = np.log(np.maximum(self.high / least, 1.0)), np.log(np.maximum(most / self.low, 1.0))
-        return np.asarray(above / np.maximum(above + below, 1e-12))
 
 
 def tells_hazard(evidence: Evidence) -> Flags:
@@ -209,42 +149,51 @@ def run_centring(evidence: Evidence, contrasts: Contrasts, priors: Priors) -> Fl
     return reach.centring(contrasts.information(own, weights), contrasts.information(bold, weights))
 
 
-def _of_kind(evidence: Evidence, chosen: Flags, priors: Priors) -> Coordinates:
-    centre = priors.hazard_centre
-    cell, place = exposed_places(evidence)
-    entries, cells = np.flatnonzero(chosen[cell]), np.flatnonzero(chosen)
-    own, place = np.searchsorted(cells, cell[entries]), place[entries]
-    estimate, count = _by_entry(evidence, CAUTIOUS, cell[entries], place)
-    _, bold = _by_entry(evidence, BOLD, cell[entries], place)
-    ones = np.ones((len(entries), 1))
-    positions = orthonormal(np.column_stack([ones, np.eye(evidence.deepest)[place]]))
-    design = orthonormal(np.column_stack([positions, np.eye(len(cells))[own]]))
+def _blocks(places: Places) -> list[Floats]:
+    """An orthonormal basis of what the hierarchy says beside cells' own shapes: positions, suites, suites at positions, cells."""
+    suite = places.suite[places.cell]
+    kind = places.kind[suite]
+    every = (np.column_stack([indicator(kind).T, indicator(kind * places.deepest + places.place).T]), indicator(suite).T,
+             indicator(suite * places.deepest + places.place).T, indicator(places.cell).T)  # fmt: skip
+    basis, out = np.zeros((len(suite), 0)), []
+    for columns in every:
+        grown = orthonormal(np.column_stack([basis, columns]))
+        out.append(grown[:, basis.shape[1] :])
+        basis = grown
+    return out
+
+
+def coordinates(evidence: Evidence, places: Places, priors: Priors) -> Coordinates:
+    """The map of a group's hazards, by what the counts tell of them."""
+    estimate, count = _by_entry(evidence, CAUTIOUS, places.cell, places.place)
+    _, bold = _by_entry(evidence, BOLD, places.cell, places.place)
+    blocks = _blocks(places)
+    design = np.column_stack(blocks)
+    block = np.repeat(range(len(blocks)), [columns.shape[1] for columns in blocks])
     rest = complement(design)
-    of_cells = np.arange(design.shape[1]) >= positions.shape[1]
-    apart, largest = np.where(count > NO_COUNT, estimate - centre, 0.0), LARGEST * priors.cell_scale
-    before = np.where(of_cells, largest, UNKNOWN_SD * np.sqrt(len(cells)))
+    apart = np.where(count > NO_COUNT, estimate - priors.hazard_centre, 0.0)
+    largest = LARGEST * np.array([0.0, priors.suite_scale, priors.suite_position_scale, priors.cell_scale])
+    before = np.where(block > 0, largest[block], UNKNOWN_SD * np.sqrt(len(places.suite)))
     told = _told(rest, design, count, apart, before)
     shape = Reach.told(*told, LARGEST * priors.cell_position_scale)
-    noise = 1.0 / count + shape.low**2
-    told = _told(design[:, of_cells], design[:, ~of_cells], 1.0 / noise, apart, before[~of_cells])
-    cells_reach = Reach.told(*told, largest)
-    before[of_cells] = cells_reach.middle
+    noise, centring, middle = 1.0 / count + shape.low**2, np.ones(design.shape[1]), before.copy()
+    for number in range(1, len(blocks)):
+        own = block == number
+        if own.any():
+            told = _told(design[:, own], design[:, ~own], 1.0 / noise, apart, before[~own])
+            reach = Reach.told(*told, largest[number])
+            middle[own] = reach.middle
+            centring[own] = reach.centring((design[:, own] ** 2).T @ count, (design[:, own] ** 2).T @ bold)
+    before = middle
     inner = np.linalg.inv((design.T * count) @ design + np.diag(before**-2.0))
     across = (design.T * count) @ rest
     shear = inner @ across
     known, turn = np.linalg.eigh((rest.T * count) @ rest - across.T @ shear)
-    centring = np.where(of_cells, cells_reach.centring((design**2).T @ count, (design**2).T @ bold), 1.0)
     boldly = np.diag(_told(rest @ turn, design, bold, apart, before)[0])
     unit = before ** (1.0 - centring)
     scale = np.linalg.cholesky(inner / np.outer(unit, unit))
-    offset = np.linalg.solve(scale, design.T @ apart / unit)
-    trials = (design**2).T @ _tried(evidence, cell[entries], place)
+    offset = np.linalg.solve(scale, inner @ ((design.T * count) @ apart) / unit)
+    trials = (design**2).T @ _tried(evidence, places.cell, places.place)
     return Coordinates(
-        entries, own, place, cells, design, rest @ turn, shear @ turn, scale, offset, trials, centring, shape.centring(known, boldly),
+        places, design, rest @ turn, shear @ turn, scale, offset, trials, centring, shape.centring(known, boldly),
     )  # fmt: skip
-
-
-def coordinates(evidence: Evidence, priors: Priors) -> list[Coordinates]:
-    """The maps of fixed (first) and dynamic cells, as far as there are any."""
-    kinds = (~evidence.dynamic_cell, evidence.dynamic_cell)
-    return [_of_kind(evidence, chosen, priors) for chosen in kinds if chosen.any()]

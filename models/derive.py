@@ -136,7 +136,8 @@ def derived(
 
 
 HYPERPARAMETERS = (
-    "s_cell", "s_run", "s_cell_position", "overdispersion", "s_transport", "s_start", "s_run_time", "s_request_time",
+    "s_suite", "s_suite_position", "s_cell", "s_run", "s_cell_position", "overdispersion", "s_transport", "s_start",
+    "s_run_time", "s_request_time",
 )  # fmt: skip
 """Spreads that a planner draws future cells, runs and starts from."""
 

@@ -22,6 +22,7 @@ class Evidence:
     """
 
     cells: tuple[str, ...]
+    suite: npt.NDArray[np.str_]  # of each cell
     run_ids: tuple[str, ...]
     deepest: int
     batch: Floats
@@ -94,9 +95,9 @@ def _copies(runs: xr.Dataset) -> Flags:
     """Runs whose counters repeat an earlier run's of the same cell and policy: greedy copies are not new evidence."""
     seen: set[tuple[object, ...]] = set()
     out = np.zeros(runs.sizes[RUN], dtype=bool)
-    for place in range(runs.sizes[RUN]):
-        key = (runs[CELL].values[place], runs["policy"].values[place], int(runs["policy_depth"].values[place]),
-               int(runs["request_rounds"].values[place]), tuple(runs["accepted"].values[place].tolist()))  # fmt: skip
+    told = [runs[name].values.tolist() for name in (CELL, "policy", "policy_depth", "request_rounds", "accepted")]
+    for place, (*plain, accepted) in enumerate(zip(*told, strict=True)):
+        key = (*plain, tuple(accepted))
         out[place] = key in seen
         seen.add(key)
     return out
@@ -139,6 +140,7 @@ def evidence_of(runs: xr.Dataset) -> Evidence:
     known = ~np.isnan(runs["step_ms"].values)
     return Evidence(
         cells=tuple(str(name) for name in names),
+        suite=runs["suite"].values.astype(str)[first],
         run_ids=tuple(f"{c}/{r}" for c, r in zip(runs[CELL].values, runs["run_id"].values, strict=True)),
         deepest=runs.sizes["position"],
         batch=runs["batch"].values[first].astype(float),

@@ -5,39 +5,43 @@ from typing import Any
 
 import numpy as np
 
-from .coordinates import runs_of_cells
-from .evidence import Evidence, Flags, Floats, Ints
-from .hierarchy import cell_variance, draw_means, mean_covariance
+from .evidence import Evidence, Floats, Ints
+from .hazard_law import Variances, draw_means, mean_covariance
+from .places import Places, runs_of_cells
 from .prediction import Fitted
-from .spreads import not_nothing
 from .transport import walk
 
 type Generator = np.random.Generator
 
 
-def _position_means(fitted: Fitted, dynamic: bool, rng: Generator) -> Floats:
-    """beta of one kind of hazards, shape (chain, draw, position): exact given the fit, the prior where no cell is of that kind."""
-    evidence, priors, draws = fitted.evidence, fitted.priors, fitted.draws
-    like = np.flatnonzero(evidence.dynamic_cell == dynamic)
-    if not len(like):
-        centre = np.full(evidence.deepest, priors.hazard_centre)
-        return rng.multivariate_normal(centre, mean_covariance(evidence.deepest, priors), size=draws["s_cell"].shape)
-    run_sd = fitted.held.run_sd[..., None]
-    a_squared = cell_variance(draws["s_cell"].values[..., None], run_sd, runs_of_cells(evidence))
-    s_shape = not_nothing(draws["s_cell_position"].values)
-    beta, _ = draw_means(evidence, priors, draws["theta"].values, s_shape, a_squared, rng)
-    return np.asarray(beta[..., like[0], :])
+def _means(fitted: Fitted, names: list[tuple[bool, str]], rng: Generator) -> Floats:
+    """beta of the suite of each new cell, by kind and name: shape (chain, draw, cell, position), exact given the fit.
+
+    A suite that the fit does not hold draws its own about the position means of its kind; where no cell is of that kind, these
+    are their prior's.
+    """
+    evidence, priors, places = fitted.evidence, fitted.priors, Places.of(fitted.evidence)
+    variances = Variances.of(fitted.spreads, runs_of_cells(evidence))
+    mu, beta, _ = draw_means(places, fitted.draws["theta"].values, variances, priors, rng)
+    size = (*mu.shape[:2], evidence.deepest)
+    means = {places.names[number][0]: mu[..., kind, :] for number, kind in enumerate(places.kind)}
+    suites = {name: beta[..., number, :] for number, name in enumerate(places.names)}
+    for name in sorted(set(names) - set(suites)):
+        if name[0] not in means:
+            centre = np.full(evidence.deepest, priors.hazard_centre)
+            means[name[0]] = rng.multivariate_normal(centre, mean_covariance(evidence.deepest, priors), size=size[:2])
+        level = variances.suite[..., None] ** 0.5 * rng.standard_normal((*size[:2], 1))
+        of_positions = variances.suite_position[..., None] ** 0.5 * rng.standard_normal(size)
+        suites[name] = means[name[0]] + level + of_positions
+    return np.stack([suites[name] for name in names], axis=-2)
 
 
-def _logits(fitted: Fitted, dynamic: Flags, rng: Generator) -> Floats:
-    """Logit hazards of new cells at the centre of their runs: a mean of positions, an effect and a shape of the cell's own."""
-    draws = fitted.draws
-    own = np.sqrt(cell_variance(draws["s_cell"].values, 0.0, 1.0))[..., None, None]
-    shape = not_nothing(draws["s_cell_position"].values)[..., None, None]
-    size = (*draws["s_cell"].shape, len(dynamic))
-    means = {bool(kind): _position_means(fitted, bool(kind), rng) for kind in np.unique(dynamic)}
-    beta = np.stack([means[bool(kind)] for kind in dynamic], axis=-2)
-    return np.asarray(beta + own * rng.standard_normal((*size, 1)) + shape * rng.standard_normal(beta.shape))
+def _logits(fitted: Fitted, design: Evidence, rng: Generator) -> Floats:
+    """Logit hazards of new cells at the centre of their runs: their suite's mean, an effect and a shape of the cell's own."""
+    own = Variances.of(fitted.spreads, np.full(len(design.cells), np.inf))
+    beta = _means(fitted, list(zip(design.dynamic_cell.tolist(), design.suite.tolist(), strict=True)), rng)
+    effect = own.cell**0.5 * rng.standard_normal(own.cell.shape)
+    return np.asarray(beta + effect[..., None] + own.white[..., None, None] ** 0.5 * rng.standard_normal(beta.shape))
 
 
 def _with_design(evidence: Evidence, design: Evidence, added: Ints, place: Ints) -> Evidence:
@@ -48,7 +52,7 @@ def _with_design(evidence: Evidence, design: Evidence, added: Ints, place: Ints)
         out[place] = getattr(design, name)
         return out
 
-    names = ("batch", "dynamic_cell", "screened_fixed", "screened_depth", "cap", "origin")
+    names = ("suite", "batch", "dynamic_cell", "screened_fixed", "screened_depth", "cap", "origin")
     cells = (*evidence.cells, *(design.cells[k] for k in added))
     return replace(evidence, cells=cells, **{name: joined(name) for name in names})
 
@@ -69,7 +73,7 @@ def with_unseen(fitted: Fitted, design: Evidence, seed: int) -> Fitted:
     Returns
     -------
     Fitted
-        `evidence` and `held` hold the cells of `design` besides. A cell's hazards are of the kind that its policies make it: position
+        `evidence` and `held` hold the cells of `design` besides. A cell's hazards are of the kind that its policies make it: its suite's
         means of that kind, the cell's effect and its shape over positions from their spreads; the uniform of its exposure, its
         masked tail and its transport from their priors. A base of which nothing is known is drawn from its prior.
     """
@@ -87,7 +91,7 @@ def with_unseen(fitted: Fitted, design: Evidence, seed: int) -> Fitted:
         out[tuple(where)] = new
         return out
 
-    logit = _logits(fitted, design.dynamic_cell, rng)
+    logit = _logits(fitted, design, rng)
     steps = rng.standard_normal((*front, len(joint.cells), joint.deepest + 1))
     moved = np.asarray(walk(joint, fitted.draws["s_transport"].values, steps))[..., place, :]
     base = np.log(priors.time_centre_ms) + priors.time_centre_sd * rng.standard_normal((*front, size))

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import xarray as xr
 
 from .contrasts import Contrasts
-from .coordinates import exposed_places, runs_of_cells
 from .evidence import Evidence, Floats
-from .hierarchy import cell_variance, draw_means
+from .hazard_law import Variances, draw_means
+from .places import Places, runs_of_cells
 from .priors import Priors
 from .spreads import not_nothing
 from .starts import start_shares
@@ -60,23 +60,20 @@ class _Draws:
         return np.asarray(scale * np.abs(self.normal(*shape)))
 
 
-def _mean_effect(draws: _Draws, total: Floats, mean: Floats, spread: Floats, effect_sd: Floats) -> Floats:
-    """An effect given total ~ Normal(mean, sqrt(spread^2 + effect_sd^2)), of which it is the second part."""
-    share = effect_sd**2 / (spread**2 + effect_sd**2)
-    return np.asarray(share * (total - mean) + effect_sd * np.sqrt(1.0 - share) * draws.normal(total.shape[-1]))
+def _second_part(draws: _Draws, total: Floats, first: Floats, second: Floats) -> Floats:
+    """The second of two normal effects about zero, of these variances, given their sum."""
+    share = second / (first + second)
+    return np.asarray(share * total + np.sqrt(second * (1.0 - share)) * draws.normal(total.shape[-1]))
 
 
 def _logits(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats]:
-    s_shape, run_sd = not_nothing(draws["s_cell_position"]), not_nothing(draws["s_run"])[..., None]
-    runs = runs_of_cells(evidence)
-    own = cell_variance(draws["s_cell"][..., None], 0.0, runs)
-    a_squared = cell_variance(draws["s_cell"][..., None], run_sd, runs)
-    beta, total = draw_means(evidence, priors, draws["theta"], s_shape, a_squared, draws.rng)
-    logits = beta + total[..., None] + s_shape[..., None, None] * draws.normal(*beta.shape[2:])
-    cell, place = exposed_places(evidence)
-    logits[..., cell, place] = draws["theta"]
-    effect = _mean_effect(draws, total, np.zeros_like(total), np.sqrt(own), run_sd / np.sqrt(runs))
-    return logits, logits - effect[..., None]
+    places = Places.of(evidence)
+    both, alone = (Variances.of(draws, runs) for runs in (runs_of_cells(evidence), np.inf))
+    _, beta, total = draw_means(places, draws["theta"], both, priors, draws.rng)
+    logits = beta[..., places.suite, :] + total[..., None]
+    logits += both.white[..., None, None] ** 0.5 * draws.normal(*logits.shape[2:])
+    logits[..., places.cell, places.place] = draws["theta"]
+    return logits, logits - _second_part(draws, total, alone.cell, both.cell - alone.cell)[..., None]
 
 
 def _times(draws: _Draws, evidence: Evidence, priors: Priors) -> tuple[Floats, Floats, Floats]:

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from .evidence import Evidence, Floats
+from .hazard_law import SPREADS
 from .model import SMALLEST_OVERDISPERSION
 from .population import Population, population
 from .priors import Priors
@@ -42,6 +43,11 @@ class Fitted:
     def of(cls, draws: xr.Dataset, evidence: Evidence, priors: Priors, config_ms: Floats, seed: int) -> "Fitted":
         """Complete the draws of the sampled variables (dims chain, draw and their own)."""
         return cls(evidence, priors, config_ms, draws, population(draws, evidence, priors, seed))
+
+    @property
+    def spreads(self) -> dict[str, Floats]:
+        """Draws of the hierarchy's standard deviations, as `hazard_law.Variances` takes them."""
+        return {name: self.draws[name].values for name in SPREADS}
 
     def predicted(self, arm: Arm, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Draws of the arm's pooled tokens a round of one request, and of its median step in ms (NaN without a time).

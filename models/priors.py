@@ -15,9 +15,15 @@ class Priors:
     """
 
     hazard_centre: float = 1.3  # expit(1.3) = .79: public drafters pass a position with chance .6 to .95
-    hazard_centre_sd: float = 0.7  # 90 % from .53 to .92
-    position_sd: float = 0.7  # how far one position's mean lies from the average over positions
-    cell_scale: float = 0.5  # cells of one worker differ as prompts do: .6 to .9 at one position
+    hazard_centre_sd: float = 0.5  # over suites; with their spread 90 % of suites from .53 to .92
+    position_sd: float = 0.65  # how far one position's mean lies from the average over positions; .7 within a suite
+    suite_scale: float = (
+        0.5  # suites of prompts differ most: averages over positions from .6 to .95 on one public server
+    )
+    suite_position_scale: float = 0.3  # a suite's own shape over positions
+    cell_scale: float = (
+        0.5  # one suite's prompts at another context differ by up to 1, at another batch by .1 (public runs)
+    )
     cell_position_scale: float = 0.3  # a cell's own shape over positions
     run_scale: float = 0.3  # repetitions of one cell: public C=8 grids spread by about .1
     overdispersion_scale: float = (

@@ -8,6 +8,8 @@ type View = dict[str, Any]
 
 
 PRIOR_WORDS = {
+    "s_suite": "spread between suites",
+    "s_suite_position": "a suite's own shape",
     "s_cell": "spread between cells",
     "s_run": "spread between runs",
     "s_cell_position": "a cell's own shape",

@@ -21,6 +21,8 @@ from .visible import spreadsheet_text, visible_json
 
 ROUNDING = 1e-9  # of a survival that is a product of chances
 HALF_NORMAL = {
+    "s_suite": "suite_scale",
+    "s_suite_position": "suite_position_scale",
     "s_cell": "cell_scale",
     "s_cell_position": "cell_position_scale",
     "s_run": "run_scale",

@@ -78,30 +78,36 @@ def fitted_of(
     return Fitted.of(xr.Dataset(data, {"chain": [0], "draw": range(draws)}), held, Priors(), CONFIG_MS, 1)
 
 
-SPREADS = {"s_cell": 0.5, "s_cell_position": 0.3, "s_run": 0.4, "overdispersion": 0.01, "s_transport": 0.1}
+SPREADS = {
+    "s_suite": 0.6, "s_suite_position": 0.2, "s_cell": 0.5, "s_cell_position": 0.3, "s_run": 0.4, "overdispersion": 0.01,
+    "s_transport": 0.1,
+}  # fmt: skip
 
 
-def test_hazards_of_a_new_cell_have_the_law_that_the_hierarchy_gives_them_beside_the_others() -> None:
-    """Held against the dense joint normal law of all cells, conditioned by hand."""
-    runs = everywhere([FIXED, FIXED | {"request_rounds": 190}, FIXED | {"cell": "b"}, D])
+@pytest.mark.parametrize("suite", ["S", "T"])
+def test_hazards_of_a_new_cell_have_the_law_that_the_hierarchy_gives_them_beside_the_others(suite: str) -> None:
+    """Held against the dense joint normal law of all cells, conditioned by hand: of a suite that was seen, and of a new one."""
+    runs = everywhere([FIXED, FIXED | {"request_rounds": 190}, FIXED | {"cell": "b"}, D | {"suite": suite}])
     made = fitted_of(runs.isel(run=[0, 1, 2]), SPREADS, 20_000)
     new = with_unseen(made, evidence_of(runs.isel(run=[3])), 7)
-    assert new.evidence.cells == ("S/b", "S/c", "S/d")
+    assert new.evidence.cells == ("S/b", "S/c", f"{suite}/d")
     drawn = new.held.logit[0, :, 2]
     priors, ones, eye = Priors(), np.ones((K, K)), np.eye(K)
     means = priors.hazard_centre_sd**2 * ones + priors.position_sd**2 * (eye - ones / K)
+    of_suite = SPREADS["s_suite"] ** 2 * ones + SPREADS["s_suite_position"] ** 2 * eye
 
     def own(runs_of_cell: float) -> np.ndarray:
         effect = SPREADS["s_cell"] ** 2 + SPREADS["s_run"] ** 2 / runs_of_cell
         return np.asarray(effect * ones + SPREADS["s_cell_position"] ** 2 * eye)
 
-    seen = np.kron(np.ones((2, 2)), means)
+    seen = np.kron(np.ones((2, 2)), means + of_suite)
     seen[:K, :K] += own(1)  # b has one run, c has two
     seen[K:, K:] += own(2)
-    across = np.hstack([means, means])
+    shared = means + of_suite * (suite == "S")
+    across = np.hstack([shared, shared])
     gain = across @ np.linalg.inv(seen)
     mean = priors.hazard_centre + gain @ (np.linspace(-0.5, 2.0, 2 * K) - priors.hazard_centre)
-    cov = means + own(np.inf) - gain @ across.T
+    cov = means + of_suite + own(np.inf) - gain @ across.T
     np.testing.assert_allclose(drawn.mean(axis=0), mean, atol=4 * np.sqrt(np.diag(cov).max() / 20_000))
     np.testing.assert_allclose(np.cov(drawn.T), cov, atol=4 * cov.max() * np.sqrt(2 / 20_000))
 

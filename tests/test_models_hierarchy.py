@@ -8,17 +8,17 @@ import numpy as np
 import pymc as pm
 import pytest
 from draftdepth.models.contrasts import Contrasts
-from draftdepth.models.coordinates import exposed_places
 from draftdepth.models.evidence import Evidence
-from draftdepth.models.hierarchy import cell_variance, draw_means
+from draftdepth.models.hazard_law import Variances, draw_means
 from draftdepth.models.model import build_model
+from draftdepth.models.places import Places, exposed_places
 from draftdepth.models.priors import Priors
 from draftdepth.models.spreads import SMALLEST_SD, not_nothing
 from scipy import stats
 
 from .test_models_density import CONFIG_MS, DEPTH, DYNAMIC, FAST, FIXED, SHALLOW, evidence
 
-SPREADS = {"s_cell": 0.31, "s_run": 0.17, "s_cell_position": 0.23}
+SPREADS = {"s_suite": 0.43, "s_suite_position": 0.29, "s_cell": 0.31, "s_run": 0.17, "s_cell_position": 0.23}
 SHORT: dict[str, Any] = DYNAMIC | {
     "cell": "b",
     "policy": {"kind": "dynamic", "cap": 2},
@@ -28,6 +28,10 @@ GROUPS: dict[str, list[dict[str, Any]]] = {
     "one cell, one run": [DYNAMIC],
     "one cell, runs of unlike length": [DYNAMIC, DYNAMIC | {"request_rounds": 90_000, "accepted_position": [70_000, 50_000, 30_000]}],
     "cells of unlike cap and runs": [DYNAMIC, SHORT, SHORT | {"request_rounds": 260}, DYNAMIC | {"cell": "c", "request_rounds": 210}],
+    "suites": [
+        DYNAMIC | {"suite": "p"}, SHORT | {"suite": "p"}, DYNAMIC | {"suite": "q", "request_rounds": 210}, SHORT | {"suite": "r"},
+        SHORT | {"suite": "p", "cell": "c"}, FIXED | {"suite": "p", "cell": "d"}, SHALLOW | {"suite": "q", "cell": "d"},
+    ],
     "fixed and dynamic cells": [DYNAMIC, SHALLOW | {"cell": "d"}, FIXED | {"cell": "d"}, FIXED | {"cell": "e"}, SHORT],
 }  # fmt: skip
 
@@ -42,6 +46,9 @@ def covariance(held: Evidence, priors: Priors) -> np.ndarray:
                 continue
             out[i, j] += priors.hazard_centre_sd**2
             out[i, j] += priors.position_sd**2 * ((place[i] == place[j]) - 1 / DEPTH)
+            if held.suite[cell[i]] == held.suite[cell[j]]:
+                out[i, j] += SPREADS["s_suite"] ** 2 + SMALLEST_SD**2
+                out[i, j] += (SPREADS["s_suite_position"] ** 2 + SMALLEST_SD**2) * (place[i] == place[j])
             if cell[i] == cell[j]:
                 runs = sum(held.counted & (held.cell == cell[i]))
                 out[i, j] += SPREADS["s_cell"] ** 2 + SMALLEST_SD**2 + (SPREADS["s_run"] ** 2 + SMALLEST_SD**2) / runs
@@ -79,7 +86,7 @@ def test_coordinates_leave_the_law_as_it_is(group: str) -> None:
     assert float(logp(*at(start))) == pytest.approx(float(expected), rel=1e-8)
 
 
-@pytest.mark.parametrize("group", ["cells of unlike cap and runs", "fixed and dynamic cells"])
+@pytest.mark.parametrize("group", ["cells of unlike cap and runs", "suites", "fixed and dynamic cells"])
 def test_forward_draws_have_the_same_law(group: str) -> None:
     held, priors, draws = evidence(GROUPS[group]), Priors.stated("unknown", {}), 20_000
     model = pm.do(build_model(held, priors, CONFIG_MS, forward=True), SPREADS)
@@ -91,31 +98,42 @@ def test_forward_draws_have_the_same_law(group: str) -> None:
     assert (np.abs(np.cov(theta.T) - wanted) < 5 * noise).all()
 
 
-@pytest.mark.parametrize("group", ["one cell, one run", "cells of unlike cap and runs", "fixed and dynamic cells"])
+@pytest.mark.parametrize(
+    "group", ["one cell, one run", "cells of unlike cap and runs", "suites", "fixed and dynamic cells"]
+)
 def test_means_given_the_hazards_are_the_normal_conditional(group: str) -> None:
     held, priors, draws = evidence(GROUPS[group]), Priors.stated("unknown", {}), 40_000
     cell, place = exposed_places(held)
     rng = np.random.default_rng(3)
     theta = priors.hazard_centre + 0.6 * rng.standard_normal(len(cell))
     runs = np.array([sum(held.counted & (held.cell == k)) for k in range(len(held.cells))])
-    own = cell_variance(np.full((draws, 1), SPREADS["s_cell"]), not_nothing(SPREADS["s_run"]), runs)
-    white = np.full(draws, not_nothing(SPREADS["s_cell_position"]))
-    beta, d = draw_means(held, priors, np.broadcast_to(theta, (draws, len(cell))), white, own, rng)
-    wanted = np.concatenate([beta, d[..., None]], axis=-1)  # draw, cell, positions and effect
+    spreads = {name: np.full(draws, value) for name, value in SPREADS.items()}
     inverse = np.linalg.inv(covariance(held, priors))
+    square = {name: value**2 + SMALLEST_SD**2 for name, value in SPREADS.items()}
+    places = Places.of(held)
+    mu, beta, d = draw_means(
+        places, np.broadcast_to(theta, (draws, len(cell))), Variances.of(spreads, runs), priors, rng
+    )
+    here = np.equal.outer(np.arange(DEPTH), place)
+    means = priors.hazard_centre_sd**2 + priors.position_sd**2 * (here - 1 / DEPTH)
+    before = priors.hazard_centre_sd**2 + priors.position_sd**2 * (1 - 1 / DEPTH)
+    of_suite = square["s_suite"] + square["s_suite_position"] * here
+    wanted = []  # drawn, covariance with theta, variance before, mean before
+    for number, (dynamic, name) in enumerate(places.names):
+        alike = held.dynamic_cell[cell] == dynamic
+        same = alike & (held.suite[cell] == name)
+        for i in range(DEPTH):
+            wanted.append((mu[:, places.kind[number], i], alike * means[i], before, priors.hazard_centre))
+            own = before + square["s_suite"] + square["s_suite_position"]
+            wanted.append((beta[:, number, i], alike * means[i] + same * of_suite[i], own, priors.hazard_centre))
     for k in range(len(held.cells)):
-        alike = held.dynamic_cell[cell] == held.dynamic_cell[k]
-        for i in range(DEPTH + 1):
-            if i < DEPTH:
-                with_theta = alike * (priors.hazard_centre_sd**2 + priors.position_sd**2 * ((place == i) - 1 / DEPTH))
-                before = priors.hazard_centre_sd**2 + priors.position_sd**2 * (1 - 1 / DEPTH)
-            else:
-                with_theta, before = (cell == k) * own[0, k], own[0, k]
-            mean = with_theta @ inverse @ (theta - priors.hazard_centre) + (priors.hazard_centre if i < DEPTH else 0.0)
-            variance = before - with_theta @ inverse @ with_theta
-            found = wanted[:, k, i]
-            assert abs(found.mean() - mean) < 5 * (variance / draws) ** 0.5
-            assert abs(found.var() / variance - 1) < 5 * (2 / draws) ** 0.5
+        effect = square["s_cell"] + square["s_run"] / runs[k]
+        wanted.append((d[:, k], (cell == k) * effect, effect, 0.0))
+    for drawn, with_theta, prior, centre in wanted:
+        mean = with_theta @ inverse @ (theta - priors.hazard_centre) + centre
+        variance = prior - with_theta @ inverse @ with_theta
+        assert abs(drawn.mean() - mean) < 5 * (variance / draws) ** 0.5
+        assert abs(drawn.var() / variance - 1) < 5 * (2 / draws) ** 0.5
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -75,4 +75,6 @@ def test_the_command_writes_a_row_for_each_variation(tmp_path: Path, monkeypatch
     page = (tmp_path / "out" / "SENSITIVITY.md").read_text(encoding="utf-8")
     for one in variants(Priors.stated("unknown", {}), taught=False):
         assert f"| {escaped(one.name)} |" in page
-    assert len(calls) == 9  # as stated, and two each for transport, runs, cells and times: the rest needs no fit
+    assert (
+        len(calls) == 11
+    )  # as stated, and two each for transport, runs, suites, cells and times: the rest needs no fit

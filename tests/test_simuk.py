@@ -52,12 +52,14 @@ EDGES = np.linspace(0.0, 1.0, 6)
 
 
 def restated(priors: Priors) -> pm.Model:
-    """The hierarchy of `models.hierarchy` for fixed arms, as its sentences say; counts are drawn one position after the other."""
+    """The hierarchy of `models.hazard_law` for fixed arms, as its sentences say; counts are drawn one position after the other."""
     cells, runs = len(ROUNDS), len(CELL)
     with pm.Model() as model:
         extra = pm.HalfNormal("extra", priors.overdispersion_scale)
         theta = pm.Normal("centre", priors.hazard_centre, priors.hazard_centre_sd)
         theta += pm.ZeroSumNormal("position", priors.position_sd, shape=DEPTH)
+        theta += pm.HalfNormal("s_suite", priors.suite_scale) * pm.Normal("suite")
+        theta += pm.HalfNormal("s_suite_shape", priors.suite_position_scale) * pm.Normal("suite_shape", shape=DEPTH)
         theta += (pm.HalfNormal("s_cell", priors.cell_scale) * pm.Normal("cell", shape=cells))[:, None]
         theta += pm.HalfNormal("s_shape", priors.cell_position_scale) * pm.Normal("shape", shape=(cells, DEPTH))
         s_run = pm.HalfNormal("s_run", priors.run_scale)
