@@ -3,13 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from draftdepth.models.derive import derived
+from draftdepth.models.model import build_model
 from draftdepth.models.prediction import Arm, Fitted
 from draftdepth.models.repetition import recorded
-from scipy import special
+from scipy import special, stats
 
 from .test_leave_out import PRIORS, one_draw
-from .test_models_density import CONFIG_MS, LEVELS, evidence
+from .test_models_coordinates import compiled, log_change
+from .test_models_density import CONFIG_MS, LEVELS, evidence, point
 
 
 def test_a_capped_policy_is_walked_to_and_a_fixed_arm_has_one_step_more() -> None:
@@ -37,3 +40,13 @@ def test_a_dynamic_arm_is_predicted_without_the_step_to_a_fixed_one() -> None:
         ]
     assert tokens[True][0] == tokens[True][1]
     assert tokens[False][0] < tokens[False][1]
+
+
+@pytest.mark.parametrize("level", ["L4", "mixed", "caps"])
+def test_steps_are_standard_normal_in_the_directions_of_the_arms(level: str) -> None:
+    model = build_model(evidence(LEVELS[level]), PRIORS, CONFIG_MS)
+    values, density = compiled(model, ["transport_step"], ["transport_turned"])
+    for seed in range(3):
+        at = point(model, seed)
+        page = stats.norm().logpdf(values(at)[0]).sum()
+        assert density(at) == pytest.approx(page + log_change(model, values, at, ["transport_turned"]), rel=1e-8)
