@@ -8,20 +8,17 @@ Step times of three runs, round counts, the shape of a survival curve and the ti
 """
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
 from scipy.special import expit
 
-from ..data.errors import InputError
-from ..data.inputs import Inputs, usable_inputs
-from ..data.study import Study, load_study
+from ..data.inputs import Inputs
+from ..data.study import Study
 from ..data.words import CELL, DECODE, DEPTH, DYNAMIC, RUN
 from . import equations
 from .grouping import Floats
@@ -224,26 +221,3 @@ def misprints(study: Study, inputs: Inputs) -> list[str]:
         if found != (cell.depth, cell.rate, cell.gain_pct):
             said.append(f"{cell.suite}/{cell.name} prints {found}, not {(cell.depth, cell.rate, cell.gain_pct)}")
     return said
-
-
-def main(words: Sequence[str]) -> int:
-    """Write the records below a folder, and say whether the screen prints of them what was published."""
-    if len(words) != 1:
-        print("usage: python -m draftdepth.analysis.reconstruction OUT_DIR", file=sys.stderr)
-        return 2
-    study, folder = load_study("sp2"), Path(words[0])
-    files = reconstruct(study)
-    try:
-        for name, text in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-        said = misprints(study, usable_inputs(study, {key: folder / root for key, root in study.roots.items()}))
-    except (OSError, InputError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    print("\n".join(said or sorted(files)), file=sys.stderr if said else sys.stdout)
-    return 4 if said else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -88,7 +88,7 @@ def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable
 
     All are written and synced beside their targets before the first is renamed, so that a full disk or a kill leaves
     the old files; a kill between two renames leaves the first files new and the others old, each of them whole. A name
-    may have one folder before it; a link is followed; an old file's mode is kept.
+    may have folders before it; a link is followed; an old file's mode is kept.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def write_whole(folder: Path, contents: Mapping[str, Content], sources: Iterable
         folder.mkdir(parents=True, exist_ok=True)
         for name, target in _checked(folder, contents, sources).items():
             content, at = contents[name], target
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             _clear_away(target)
             with tempfile.NamedTemporaryFile(
                 "wb", dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
