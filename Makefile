@@ -36,7 +36,7 @@ wheel: $(TEST_READY)
 	@$(BIN)/python .ci/check_wheel.py
 
 benchmarks: $(TEST_READY)
-	@$(BIN)/python benchmarks/screen.py && $(BIN)/python benchmarks/sampling.py
+	@for one in screen documents sampling; do $(BIN)/python benchmarks/$$one.py || exit $$?; done
 
 $(READY): constraints.txt pyproject.toml .ci/setup
 	@sh .ci/setup "$(VENV)" "."

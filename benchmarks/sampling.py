@@ -13,7 +13,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +22,7 @@ import numpy as np
 import nutpie
 import pymc as pm
 import xarray as xr
+from clock import Clock
 from draftdepth.models.evidence import Evidence
 from draftdepth.models.fit import sampled_variables
 from draftdepth.models.model import build_model
@@ -34,24 +34,6 @@ from rival_numpyro import numpyro_draws, numpyro_program
 from rivals_pymc import bambi_hierarchy, plain_hierarchy, plain_product
 
 SETTINGS = Settings(seed=20261201)
-
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Seconds since some moment: of the wall, and of all processors that this process and its ended children took."""
-
-    wall: float
-    processor: float
-
-    @classmethod
-    def now(cls) -> "Clock":
-        """Read both."""
-        took = os.times()
-        return cls(time.perf_counter(), took.user + took.system + took.children_user + took.children_system)
-
-    def since(self, earlier: "Clock") -> "Clock":
-        """Seconds between two readings."""
-        return Clock(self.wall - earlier.wall, self.processor - earlier.processor)
 
 
 @dataclass(frozen=True, slots=True)
