@@ -1,13 +1,9 @@
 """Scrapes a running server around the user's own load: each interval with rounds in it becomes one run record."""
 
-import http.client
 import io
 import json
 import os
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +19,9 @@ from ..data.readers.scrape_pair import RestartError
 from ..data.readers.vllm_metrics import add_run
 from .output import write_whole
 from .run_convert import as_lines, checked
+from .scrape_http import UnansweredError, address, fetched
 
 MOST_FAILURES = 10  # scrapes in a row that fail before we give up
-LARGEST_ANSWER = 1 << 26  # bytes
-PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,74 +32,6 @@ class Plan:
     every_s: float
     runs: int
     timeout_s: float
-
-
-class _Unanswered(Exception):
-    """A scrape that failed for a reason that may pass."""
-
-
-class _Direct(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the address that the user named is the one that is asked."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Say that there is nothing to follow."""
-        return None
-
-
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
-
-
-def address(url: str) -> str:
-    """The metrics address of a server: `/metrics` where only the server is named.
-
-    Raises
-    ------
-    InputError
-        It is no http or https address.
-    """
-    try:
-        parts = urllib.parse.urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:
-        good = False
-    if not good or not url.isprintable() or " " in url:
-        raise InputError("URL: found no address of a server; such as http://127.0.0.1:8000/metrics would do")
-    return urllib.parse.urlunsplit(parts._replace(path=parts.path if parts.path.strip("/") else "/metrics"))
-
-
-def _fetched(url: str, timeout_s: float) -> bytes:
-    """One answer, all of it within the timeout.
-
-    Raises
-    ------
-    InputError
-        The server has no such page.
-    """
-    end = time.monotonic() + timeout_s
-    pieces, size = [], 0
-    try:
-        with _OPENER.open(url, timeout=timeout_s) as answer:
-            while piece := answer.read1(PIECE):
-                size += len(piece)
-                pieces.append(piece)
-                if size > LARGEST_ANSWER:
-                    raise InputError(f"URL: found an answer above {LARGEST_ANSWER >> 20} MiB; metrics would do")
-                if time.monotonic() > end:
-                    raise _Unanswered(f"no whole answer within {timeout_s:g} s")
-            if answer.length:
-                raise _Unanswered("a cut answer")
-    except InputError:
-        raise
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code < 500:
-            raise InputError(f"URL: found HTTP status {error.code}; the server's /metrics would do") from error
-        raise _Unanswered(f"HTTP status {error.code}") from error
-    except TimeoutError as error:
-        raise _Unanswered(f"no answer within {timeout_s:g} s") from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _Unanswered("no answer") from error
-    return b"".join(pieces)
 
 
 class _Book:
@@ -161,8 +88,8 @@ class _Session:
         """Scrape once; with a scrape before it and rounds in between, that is a run."""
         told: list[str] = []
         try:
-            scrape = scrape_of(io.BytesIO(_fetched(self.plan.url, self.plan.timeout_s)), self.options.select, told)
-        except (_Unanswered, InputError) as error:
+            scrape = scrape_of(io.BytesIO(fetched(self.plan.url, self.plan.timeout_s)), self.options.select, told)
+        except (UnansweredError, InputError) as error:
             if self.before is None:
                 if isinstance(error, InputError):
                     raise

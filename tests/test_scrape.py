@@ -17,7 +17,8 @@ from click.testing import CliRunner
 from draftdepth.data.errors import InputError
 from draftdepth.data.jsonl import read_record_file, usable
 from draftdepth.reports.command import main
-from draftdepth.reports.run_scrape import Plan, address, scrape_runs
+from draftdepth.reports.run_scrape import Plan, scrape_runs
+from draftdepth.reports.scrape_http import address
 
 from .reader_examples import options, scrape
 
