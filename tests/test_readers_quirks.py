@@ -4,12 +4,7 @@ import json
 
 import pytest
 
-from .reader_examples import (
-    aiperf,
-    bench,
-    lines,
-    read,
-)
+from .reader_examples import aiperf, bench, lines, read
 from .test_readers_quirks_refused import REFUSED
 from .test_readers_quirks_taken import TAKEN
 from .test_readers_quirks_warned import WARNED

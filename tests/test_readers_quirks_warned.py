@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-from .reader_examples import (
-    DYNAMIC,
-    HALVES,
-    bench,
-    facts,
-    lines,
-    read,
-    scrape,
-    trtllm,
-    window,
-)
+from .reader_examples import DYNAMIC, HALVES, bench, facts, lines, read, scrape, trtllm, window
 
 
 def dspark(**spec: Any) -> str:
