@@ -11,7 +11,8 @@ NOTHING_TO_FIT = "found no cell of a primary suite whose current policy has runs
 
 
 def fit_groups(runs: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Name and runs of each group that is fitted, in the order of their names.
+    """Name and runs of each group that is fitted, in the order of their names; runs in that of their cells and ids, so that the order
+    of rows and files moves no draw.
 
     Workers are never pooled with each other. A suite with role `reference` is screened and not fitted: its candidate
     columns are hypothetical already. Cells without a screened run that has rounds are left out: their policy of today is
@@ -21,4 +22,6 @@ def fit_groups(runs: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
     known = np.isin(runs[CELL].values, runs[CELL].values[useful]) & (runs["role"].values == PRIMARY)
     names = runs["worker"].values
     for name in sorted(set(names[known].tolist())):
-        yield str(name), runs.isel({RUN: np.flatnonzero(known & (names == name))})
+        of_group = np.flatnonzero(known & (names == name))
+        order = np.lexsort((runs["run_id"].values[of_group], runs[CELL].values[of_group]))
+        yield str(name), runs.isel({RUN: of_group[order]})
