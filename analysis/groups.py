@@ -11,9 +11,9 @@ NOTHING_TO_FIT = "found no cell of a primary suite whose current policy has runs
 
 
 def fit_groups(runs: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Name and runs of each group that is fitted, in the order of their names; runs in that of their cells and ids, so that the order
-    of rows and files moves no draw.
+    """Name and runs of each group that is fitted, in the order of their names.
 
+    Runs stand in the order of their cells and ids, so that the order of rows and files moves no draw.
     Workers are never pooled with each other. A suite with role `reference` is screened and not fitted: its candidate
     columns are hypothetical already. Cells without a screened run that has rounds are left out: their policy of today is
     unknown.

@@ -20,10 +20,7 @@ from .places import Places, indicator
 from .priors import Priors
 from .reach import Reach
 
-CAUTIOUS, BOLD = (
-    0.006,
-    0.0006,
-)  # overdispersion at most and at least, roughly: n trials tell what n / (1 + .006 n) would
+CAUTIOUS, BOLD = 0.006, 0.0006  # overdispersion at most and at least: n trials tell what n / (1 + .006 n) would without
 NO_COUNT = 1e-6
 LARGEST = 2.0  # half-normal scales: 1 in 20 lies beyond
 UNKNOWN_SD = 0.5  # how well a position's mean is known before, roughly: only to scale with

@@ -8,7 +8,7 @@ from scipy import special
 
 from .coordinates import counted_logits
 from .evidence import Evidence, Floats, Ints
-from .model import SMALLEST_OVERDISPERSION
+from .model import SMALLEST_OVERDISPERSION, log_beta_binomial
 from .observations import Trials, totals, trials_of
 from .population import Population
 from .priors import Priors
@@ -57,7 +57,7 @@ class _Run:
         for name, every in trials.items():
             mine = every.run == run
             if mine.any():
-                self.trials[name] = (every.place[mine], every.tried[mine], every.taken[mine])
+                self.trials[name] = Trials(every.run[mine], every.place[mine], every.tried[mine], every.taken[mine])
 
     def chances(self, effect: Floats) -> tuple[dict[str, Floats], Floats]:
         """Chance of each step (draw, node, position), and exposure; effect is (draw, node)."""
@@ -74,11 +74,10 @@ class _Run:
         chances, e = self.chances(effect)
         concentration = 1.0 / (self.overdispersion[..., None] + SMALLEST_OVERDISPERSION)
         out = np.zeros_like(effect)
-        for name, (place, tried, taken) in self.trials.items():
-            p = np.clip(chances[name][..., place], 1e-9, 1.0 - 1e-9)
-            a, b = p * concentration, (1.0 - p) * concentration
-            ways = -special.betaln(taken + 1, tried - taken + 1) - np.log(tried + 1.0)
-            out += (ways + special.betaln(taken + a, tried - taken + b) - special.betaln(a, b)).sum(axis=-1)
+        for name, some in self.trials.items():
+            p = np.clip(chances[name][..., some.place], 1e-9, 1.0 - 1e-9)
+            steps = log_beta_binomial(some.taken, some.tried, some.log_ways, p, concentration, special.gammaln)
+            out += steps.sum(axis=-1)
         if self.run in totals(self.evidence):
             inside = e * self.evidence.inside[self.run]
             rounds = float(self.evidence.rounds[self.run])

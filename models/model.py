@@ -66,15 +66,18 @@ def _exposed(
     return _Exposed(runs, h, v, kappa, exposure(h, v, kappa, pt)), (runs[taught], unmasked)
 
 
-def log_beta_binomial(taken: Any, tried: Any, log_ways: Any, chance: Any, concentration: Any) -> Any:
-    """Log chance of `taken` of `tried` whose share is beta: as PyMC has it, with half of the gamma functions.
+def log_beta_binomial(
+    taken: Any, tried: Any, log_ways: Any, chance: Any, concentration: Any, gammaln: Any = pt.gammaln
+) -> Any:
+    """Log chance of `taken` of `tried` whose share is beta, in a graph or, with its `gammaln`, by scipy.
 
-    The log binomial coefficient is given, and the sum of the beta's two parameters is one number for all.
+    The log binomial coefficient is given, and the sum of the beta's two parameters is one number for all: half of the gamma
+    functions that PyMC's own takes.
     """
     a = chance * concentration
     b = concentration - a
-    rise = pt.gammaln(a + taken) - pt.gammaln(a) + pt.gammaln(b + (tried - taken)) - pt.gammaln(b)
-    return log_ways + rise - pt.gammaln(concentration + tried) + pt.gammaln(concentration)
+    rise = gammaln(a + taken) - gammaln(a) + gammaln(b + (tried - taken)) - gammaln(b)
+    return log_ways + rise - gammaln(concentration + tried) + gammaln(concentration)
 
 
 def build_model(

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from ..data.words import CHAIN, DRAW
 from .contrasts import Contrasts
 from .evidence import Evidence, Floats
 from .hazard_law import Variances, draw_means
@@ -45,7 +46,7 @@ class _Draws:
 
     def __init__(self, draws: xr.Dataset, rng: Generator) -> None:
         self.draws, self.rng = draws, rng
-        self.front = (draws.sizes["chain"], draws.sizes["draw"])
+        self.front = (draws.sizes[CHAIN], draws.sizes[DRAW])
 
     def __contains__(self, name: str) -> bool:
         return name in self.draws

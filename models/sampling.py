@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from ..data.errors import InputError, NotConvergedError
-from ..data.words import DRAW
+from ..data.words import CHAIN, DRAW
 
 SAMPLERS = ("nutpie", "pymc")
 LARGEST_RHAT = 1.01
@@ -138,21 +138,21 @@ def diagnostics(reported: xr.Dataset) -> xr.Dataset:
     """
     out = {}
     for name, values in reported.data_vars.items():
-        flat = values.transpose("chain", "draw", ...).values.reshape(*values.shape[:2], -1)
-        some = (_told(flat[..., first : first + ENTRIES]) for first in range(0, flat.shape[-1], ENTRIES))
+        flat = values.transpose(CHAIN, DRAW, ...).values.reshape(*values.shape[:2], -1)
+        some = (_diagnosed(flat[..., first : first + ENTRIES]) for first in range(0, flat.shape[-1], ENTRIES))
         for kind, told in xr.concat(some, "entry").data_vars.items():
             if told.size:
                 out[f"{name}_{kind}"] = told.max() if kind == "rhat" else told.min()
     return xr.Dataset(out)
 
 
-def _told(flat: Floats) -> xr.Dataset:
+def _diagnosed(flat: Floats) -> xr.Dataset:
     """R-hat, bulk and tail ESS of every entry that is not constant: from shape (chain, draw, entry)."""
     flat = flat[..., ~np.isnan(flat).all(axis=(0, 1))]
     flat = flat[..., np.ptp(flat, axis=(0, 1)) > CONSTANT]
     if not flat.shape[-1]:
         return xr.Dataset({kind: ("entry", np.empty(0)) for kind in ("rhat", "ess_bulk", "ess_tail")})
-    one = xr.Dataset({"x": (("chain", "draw", "entry"), flat)})
+    one = xr.Dataset({"x": ((CHAIN, DRAW, "entry"), flat)})
     ess = {f"ess_{method}": az.ess(one, method=method)["x"] for method in ("bulk", "tail")}
     return xr.Dataset({"rhat": az.rhat(one)["x"], **ess})
 
