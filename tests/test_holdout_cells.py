@@ -91,6 +91,7 @@ def test_hazards_of_a_new_cell_have_the_law_that_the_hierarchy_gives_them_beside
     made = fitted_of(runs.isel(run=[0, 1, 2]), SPREADS, 20_000)
     new = with_unseen(made, evidence_of(runs.isel(run=[3])), 7)
     assert new.evidence.cells == ("S/b", "S/c", f"{suite}/d")
+    assert new.evidence.suite.tolist() == ["S", "S", suite]
     drawn = new.held.logit[0, :, 2]
     priors, ones, eye = Priors(), np.ones((K, K)), np.eye(K)
     means = priors.hazard_centre_sd**2 * ones + priors.position_sd**2 * (eye - ones / K)
