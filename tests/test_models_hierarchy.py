@@ -16,6 +16,7 @@ from draftdepth.models.priors import Priors
 from draftdepth.models.spreads import SMALLEST_SD, not_nothing
 from scipy import stats
 
+from .test_holdout_cells import everywhere, fitted_of
 from .test_models_density import CONFIG_MS, DEPTH, DYNAMIC, FAST, FIXED, SHALLOW, evidence
 
 SPREADS = {"s_suite": 0.43, "s_suite_position": 0.29, "s_cell": 0.31, "s_run": 0.17, "s_cell_position": 0.23}
@@ -154,3 +155,20 @@ def test_differences_are_those_of_independent_effects_about_their_mean(group: st
         beside = matrix - same @ (mean[contrasts.run][:, None] * matrix)
         wanted = (beside**2).T @ known[contrasts.run]
         np.testing.assert_allclose(contrasts.information(known, mean), wanted, atol=1e-9)
+
+
+def test_the_mean_effect_of_a_cell_s_runs_is_drawn_given_its_hazards() -> None:
+    """A cell at large is its recorded runs less their mean effect: held against the dense joint law, conditioned by hand."""
+    rows, draws = [SHALLOW, FIXED, FIXED | {"request_rounds": 190}, FIXED | {"cell": "b"}], 20_000
+    made = fitted_of(everywhere(rows), SPREADS | {"overdispersion": 0.0, "s_transport": 0.1}, draws)
+    held, priors = made.evidence, made.priors
+    cell, _ = exposed_places(held)
+    theta = made.draws["theta"].values[0, 0] - priors.hazard_centre
+    inverse = np.linalg.inv(covariance(held, priors))
+    for k in range(len(held.cells)):
+        effect = (made.held.logit_in_sample - made.held.logit)[0, :, k, 0]
+        before = not_nothing(SPREADS["s_run"]) ** 2 / (held.counted & (held.cell == k)).sum()
+        gain = (cell == k) * before @ inverse
+        variance = before - gain @ ((cell == k) * before)
+        assert abs(effect.mean() - gain @ theta) < 5 * (variance / draws) ** 0.5
+        assert abs(effect.var() / variance - 1) < 5 * (2 / draws) ** 0.5
